@@ -1,0 +1,65 @@
+# Three verbs make every target: shoal_library(), shoal_test() and shoal_program().
+# A module's CMakeLists.txt then says only what it contains and what it may
+# depend on; scripts/check_layers.py holds the sources to it.
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(shoal_options INTERFACE)
+target_compile_features(shoal_options INTERFACE cxx_std_20)
+target_compile_options(shoal_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  # One arithmetic: a multiply and an add are fused only where the source says so.
+  -ffp-contract=off
+  $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>)
+if(SHOAL_SANITIZE)
+  target_compile_options(shoal_options INTERFACE
+    -fsanitize=${SHOAL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(shoal_options INTERFACE -fsanitize=${SHOAL_SANITIZE})
+endif()
+if(SHOAL_STATIC)
+  target_link_options(shoal_options INTERFACE -static)
+endif()
+
+# shoal_library(<name> [SOURCES ...] [HEADERS ...] [DEPS ...] [LINK ...]) defines shoal::<name>.
+# DEPS are modules of ours and define the layer; LINK are third-party targets.
+function(shoal_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;DEPS;LINK" ${ARGN})
+  add_library(shoal_${name} STATIC ${ARG_SOURCES})
+  add_library(shoal::${name} ALIAS shoal_${name})
+  set_target_properties(shoal_${name} PROPERTIES LINKER_LANGUAGE CXX)
+  target_sources(shoal_${name} PUBLIC
+    FILE_SET HEADERS BASE_DIRS ${CMAKE_CURRENT_SOURCE_DIR}/.. FILES ${ARG_HEADERS})
+  target_link_libraries(shoal_${name} PUBLIC shoal_options ${ARG_LINK})
+  foreach(dep IN LISTS ARG_DEPS)
+    target_link_libraries(shoal_${name} PUBLIC shoal::${dep})
+  endforeach()
+endfunction()
+
+# shoal_test(<name> LABEL <unit|numeric|sim|contract|integration> SOURCES ... DEPS ... [LINK ...])
+# makes one program and one ctest per gtest case, named <name>.<Suite>.<Case>.
+function(shoal_test name)
+  if(NOT SHOAL_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPS;LINK" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  shoal_program(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LINK GTest::gtest_main ${ARG_LINK})
+  include(GoogleTest)
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 120
+    PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+# shoal_program(<name> SOURCES ... DEPS ... [LINK ...]) makes an executable.
+function(shoal_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE shoal_options ${ARG_LINK})
+  foreach(dep IN LISTS ARG_DEPS)
+    target_link_libraries(${name} PRIVATE shoal::${dep})
+  endforeach()
+endfunction()

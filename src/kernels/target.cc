@@ -1,0 +1,77 @@
+#include "kernels/target.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+namespace shoal::kernels {
+namespace {
+
+constexpr std::array<std::pair<Target, std::string_view>, 6> kNames = {{
+    {Target::kAvx512, "avx512"},
+    {Target::kAvx2, "avx2"},
+    {Target::kI8mm, "i8mm"},
+    {Target::kDotprod, "dotprod"},
+    {Target::kNeon, "neon"},
+    {Target::kRef, "ref"},
+}};
+
+#if defined(__x86_64__)
+std::vector<Target> Detect() {
+  std::vector<Target> found;
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (avx512) found.push_back(Target::kAvx512);
+  if (avx2) found.push_back(Target::kAvx2);
+  found.push_back(Target::kRef);
+  return found;
+}
+#elif defined(__aarch64__)
+std::vector<Target> Detect() {
+  // Bits of the kernel's ABI; an old libc's headers may lack the second.
+  constexpr unsigned long kHwcapAsimdDp = 1UL << 20U;
+  constexpr unsigned long kHwcap2I8mm = 1UL << 13U;
+  std::vector<Target> found;
+  const bool dotprod = (getauxval(AT_HWCAP) & kHwcapAsimdDp) != 0;
+  const bool i8mm = dotprod && (getauxval(AT_HWCAP2) & kHwcap2I8mm) != 0;
+  if (i8mm) found.push_back(Target::kI8mm);
+  if (dotprod) found.push_back(Target::kDotprod);
+  found.push_back(Target::kNeon);
+  found.push_back(Target::kRef);
+  return found;
+}
+#else
+std::vector<Target> Detect() { return {Target::kRef}; }
+#endif
+
+}  // namespace
+
+std::string_view TargetName(Target target) {
+  for (const auto& [known, name] : kNames) {
+    if (known == target) return name;
+  }
+  return "unknown";
+}
+
+std::optional<Target> ParseTarget(std::string_view name) {
+  for (const auto& [target, known] : kNames) {
+    if (known == name) return target;
+  }
+  return std::nullopt;
+}
+
+std::ostream& operator<<(std::ostream& out, Target target) { return out << TargetName(target); }
+
+std::span<const Target> SupportedTargets() {
+  static const std::vector<Target> kSupported = Detect();
+  return kSupported;
+}
+
+}  // namespace shoal::kernels
