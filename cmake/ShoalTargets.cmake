@@ -20,7 +20,14 @@ if(SHOAL_SANITIZE)
   target_link_options(shoal_options INTERFACE -fsanitize=${SHOAL_SANITIZE})
 endif()
 if(SHOAL_STATIC)
+  # Not position-independent (that would be -static-pie): a plain static program is started
+  # in the same way by every kernel, and is what people run on phones today (Go's programs
+  # are such); where a position-independent one without an interpreter is put has changed
+  # several times since Linux 4.13. The price: code is at a fixed address; stack, heap and
+  # mappings are randomised as ever.
   target_link_options(shoal_options INTERFACE -static)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  set(OPENSSL_USE_STATIC_LIBS TRUE)
 endif()
 
 # shoal_library(<name> [SOURCES ...] [HEADERS ...] [DEPS ...] [LINK ...]) defines shoal::<name>.
@@ -36,6 +43,7 @@ function(shoal_library name)
   foreach(dep IN LISTS ARG_DEPS)
     target_link_libraries(shoal_${name} PUBLIC shoal::${dep})
   endforeach()
+  set_property(GLOBAL APPEND PROPERTY SHOAL_LIBRARIES shoal_${name})
 endfunction()
 
 # shoal_test(<name> LABEL <unit|numeric|sim|contract|integration> SOURCES ... DEPS ... [LINK ...])
@@ -62,4 +70,5 @@ function(shoal_program name)
   foreach(dep IN LISTS ARG_DEPS)
     target_link_libraries(${name} PRIVATE shoal::${dep})
   endforeach()
+  set_property(GLOBAL APPEND PROPERTY SHOAL_PROGRAMS ${name})
 endfunction()

@@ -1,0 +1,42 @@
+#include <fmt/core.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+#include "kernels/target.h"
+#include "shoal/commands.h"
+
+namespace shoal {
+namespace {
+
+std::vector<std::string> KernelNames() {
+  std::vector<std::string> names;
+  for (const kernels::Target target : kernels::SupportedTargets()) {
+    names.emplace_back(kernels::TargetName(target));
+  }
+  return names;
+}
+
+void PrintVersion(bool json) {
+  const std::vector<std::string> kernel_names = KernelNames();
+  if (json) {
+    const nlohmann::ordered_json object = {
+        {"version", SHOAL_VERSION}, {"compiler", SHOAL_COMPILER}, {"kernels", kernel_names}};
+    fmt::print("{}\n", object.dump());
+    return;
+  }
+  fmt::print("shoal {} ({}; kernels: {})\n", SHOAL_VERSION, SHOAL_COMPILER,
+             fmt::join(kernel_names, ", "));
+}
+
+}  // namespace
+
+void AddVersion(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("version", "Print what this binary is");
+  CLI::Option* json = command->add_flag("--json")->description("Print one JSON object");
+  command->callback([json] { PrintVersion(json->count() > 0); });
+}
+
+}  // namespace shoal
