@@ -1,4 +1,5 @@
-# Three verbs make every target: shoal_library(), shoal_test() and shoal_program().
+# Three verbs make every target: shoal_library(), shoal_test() and shoal_program();
+# shoal_objects() follows them.
 # A module's CMakeLists.txt then says only what it contains and what it may
 # depend on; scripts/check_layers.py holds the sources to it.
 
@@ -71,4 +72,16 @@ function(shoal_program name)
     target_link_libraries(${name} PRIVATE shoal::${dep})
   endforeach()
   set_property(GLOBAL APPEND PROPERTY SHOAL_PROGRAMS ${name})
+endfunction()
+
+# shoal_objects() makes a target `objects` that compiles every source of the targets above
+# and links nothing: what a compiler without matching libraries can check.
+function(shoal_objects)
+  get_property(libraries GLOBAL PROPERTY SHOAL_LIBRARIES)
+  get_property(programs GLOBAL PROPERTY SHOAL_PROGRAMS)
+  set(objects)
+  foreach(target IN LISTS libraries programs)
+    list(APPEND objects $<TARGET_OBJECTS:${target}>)
+  endforeach()
+  add_custom_target(objects DEPENDS ${objects})
 endfunction()

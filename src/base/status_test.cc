@@ -42,7 +42,7 @@ TEST(StatusTest, AnnotatingSuccessChangesNothing) {
 TEST(ResultDeathTest, ValueOfAFailureIsABug) {
   Result<std::unique_ptr<int>> failed = Parse(-1);
   EXPECT_DEATH((void)*failed, "check failed: ok\\(\\)");
-  EXPECT_DEATH(Result<int>{Status()}, "check failed");
+  EXPECT_DEATH(static_cast<void>(Result<int>{Status()}), "check failed");
 }
 
 }  // namespace
