@@ -14,12 +14,10 @@
 // entry point has no portable form. x86-64 is here so that it can be tested under a
 // real seccomp filter on any PC.
 //
-// The kernel kills a process that makes a refused call while it blocks SIGSYS, and glibc
-// blocks every signal while it creates a thread. Two functions of glibc are therefore
-// replaced below, with the linker's --wrap. Threads of ours must leave SIGSYS unblocked.
+// The kernel kills a process that makes a refused call while it blocks SIGSYS: threads of
+// ours must leave it unblocked. What glibc does with signals blocked is in android_calls.cc.
 #include <errno.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 
@@ -129,38 +127,13 @@ void AnswerNotImplemented(int, siginfo_t* info, void* context) {
   SetCallResult(*static_cast<ucontext_t*>(context), -ENOSYS);
 }
 
-void UnblockSigsys() {
-  RawCall(SYS_rt_sigprocmask, SIG_UNBLOCK, &kSigsysBit, 0, sizeof(kSigsysBit));
-}
-
 }  // namespace
-
-extern "C" {
 
 // Called by the entry point. Both calls are on Android's list and cannot fail with
 // these arguments; there would be nobody to tell.
-void shoal_answer_refused_calls() {
+extern "C" void shoal_answer_refused_calls() {
   const KernelSigaction action = {AnswerNotImplemented, SA_SIGINFO | kRestorerFlag, kRestorer, 0};
   RawCall(SYS_rt_sigaction, SIGSYS, &action, 0, sizeof(action.mask));
-  UnblockSigsys();  // A parent's signal mask outlives exec.
+  // A parent's signal mask outlives exec.
+  RawCall(SYS_rt_sigprocmask, SIG_UNBLOCK, &kSigsysBit, 0, sizeof(kSigsysBit));
 }
-
-// pthread_create tries clone3 first (x86-64 since glibc 2.34, arm64 since 2.37). Told that
-// there is none, it uses clone, which Android allows.
-int __wrap___clone3(void*, size_t, int (*)(void*), void*) {
-  errno = ENOSYS;
-  return -1;
-}
-
-int __real___clone(int (*start)(void*), void* stack, int flags, void* argument, pid_t* parent_tid,
-                   void* tls, pid_t* child_tid);
-
-// A new thread starts with the mask of its parent, and its first call is set_robust_list.
-// pthread_create restores the parent's mask after this, and the thread's own after that.
-int __wrap___clone(int (*start)(void*), void* stack, int flags, void* argument, pid_t* parent_tid,
-                   void* tls, pid_t* child_tid) {
-  UnblockSigsys();
-  return __real___clone(start, stack, flags, argument, parent_tid, tls, child_tid);
-}
-
-}  // extern "C"

@@ -93,7 +93,7 @@ void UseSockets() {
     Require(send(fd, "x", 1, MSG_NOSIGNAL) == 1, "send");
     close(fd);
   });
-  const int peer = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+  const int peer = accept(listener, nullptr, nullptr);
   char byte = 0;
   Require(recv(peer, &byte, 1, 0) == 1 && byte == 'x', "accept, recv");
   client.join();

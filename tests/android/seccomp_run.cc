@@ -48,9 +48,10 @@ bool AllowListed(scmp_filter_ctx filter, std::istream& list, int release) {
   while (std::getline(list, line)) {
     std::istringstream words(line);
     std::string name;
+    int arm64_number = 0;
     int since = 0;
     if (!(words >> name) || name.front() == '#') continue;
-    if (words >> since && since > release) continue;
+    if (words >> arm64_number >> since && since > release) continue;
     if (!Allow(filter, name)) return false;
     for (const Spelling& spelling : kSpellings) {
       if (name == spelling.arm64 && !Allow(filter, spelling.x86)) return false;
