@@ -63,7 +63,8 @@ function(shoal_test name)
     PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
-# shoal_program(<name> SOURCES ... DEPS ... [LINK ...]) makes an executable.
+# shoal_program(<name> SOURCES ... DEPS ... [LINK ...]) makes an executable. A static one, a
+# test too, starts as on a phone: with the entry point of apps/shoal/android_entry.cc.
 function(shoal_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -71,6 +72,9 @@ function(shoal_program name)
   foreach(dep IN LISTS ARG_DEPS)
     target_link_libraries(${name} PRIVATE shoal::${dep})
   endforeach()
+  if(SHOAL_STATIC)
+    target_link_libraries(${name} PRIVATE shoal_android_entry)
+  endif()
   set_property(GLOBAL APPEND PROPERTY SHOAL_PROGRAMS ${name})
 endfunction()
 
