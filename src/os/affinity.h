@@ -11,8 +11,9 @@ namespace shoal::os {
 // process's cpuset bounds them, and changes when the app goes to the background.
 Result<std::vector<int>> AllowedCpus();
 
-// Makes the calling thread run on `cpu` only. kUnavailable, kInvalidArgument: not
-// allowed there, or the vendor's kernel refuses; the thread then runs as before.
+// Makes the calling thread, and those that it starts later, run on `cpu` only. kUnavailable,
+// kInvalidArgument: not allowed there, or the vendor's kernel refuses; the thread then runs as
+// before.
 Status PinThisThread(int cpu);
 
 }  // namespace shoal::os

@@ -10,10 +10,8 @@ namespace {
 
 constexpr std::string_view kSupplies = "/sys/class/power_supply";
 
-std::string SupplyPath(std::string_view name, std::string_view file = "") {
-  std::string path = std::string(kSupplies) + "/" + std::string(name);
-  if (!file.empty()) path += "/" + std::string(file);
-  return path;
+std::string SupplyPath(std::string_view name, std::string_view file) {
+  return std::string(kSupplies).append("/").append(name).append("/").append(file);
 }
 
 // `raw` * unit if that is in [low, high].

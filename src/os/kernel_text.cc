@@ -55,6 +55,7 @@ std::optional<std::int64_t> ParseInteger(std::string_view text) {
 // libc++ has no from_chars for double, and strtod follows the locale.
 std::optional<double> ParseFraction(std::string_view text) {
   text = Trim(text);
+  if (text.find_first_not_of("0123456789.") != std::string_view::npos) return std::nullopt;
   const std::size_t point = text.find('.');
   if (point == std::string_view::npos) {
     const std::optional<std::int64_t> whole = ParseInteger(text);
@@ -64,9 +65,7 @@ std::optional<double> ParseFraction(std::string_view text) {
   const std::string_view decimals = text.substr(point + 1);
   const std::optional<std::int64_t> whole = ParseInteger(text.substr(0, point));
   const std::optional<std::int64_t> part = ParseInteger(decimals);
-  if (!whole || *whole < 0 || !part || *part < 0 || decimals.size() > kDigitsMax) {
-    return std::nullopt;
-  }
+  if (!whole || !part || decimals.size() > kDigitsMax) return std::nullopt;
   double scale = 1;
   for (std::size_t i = 0; i < decimals.size(); ++i) scale *= 10;
   return static_cast<double>(*whole) + static_cast<double>(*part) / scale;

@@ -20,7 +20,7 @@ std::string_view Trim(std::string_view text);
 // A decimal number, or one in hexadecimal after 0x, and nothing else but spaces.
 std::optional<std::int64_t> ParseInteger(std::string_view text);
 
-// A decimal fraction such as "0.31", and nothing else.
+// A decimal number without a sign such as "0.31" or "7", and nothing else but spaces.
 std::optional<double> ParseFraction(std::string_view text);
 
 // "0-3,6" -> 0 1 2 3 6, sorted, each once. kCorruption: not such a list, or a number
