@@ -22,6 +22,11 @@
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
+// Without this, Highway compiles NEON code with g++ as if every 64-bit ARM had the AES and SHA
+// instructions (a Raspberry Pi has not). Its only effect is that Highway neither pushes "+crypto"
+// nor defines the ops that need it; dispatch on ARM is ours anyway.
+#define TOOLCHAIN_MISS_SYS_AUXV_H
+
 #include <hwy/detect_targets.h>
 
 // Evaluated anew in each pass; false in the one that Highway makes for the scalar baseline of x86.
