@@ -1,12 +1,12 @@
 #include "kernels/dot_i8.h"
 
-// clang-format off: the order is what makes foreach_target work.
+// The order is what makes foreach_target work.
+// clang-format off
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/dot_i8.cc"
+#include "kernels/simd_targets.h"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-#include "kernels/simd_targets.h"
 // clang-format on
 
 #include "kernels/chunks.h"

@@ -39,7 +39,7 @@ TEST(DotI8Test, TheLongestAndLargestStillFits) {
 TEST(DotI8Test, MatMulIsTheDotProductsOfItsRowsAndColumns) {
   Serial serial;
   for (const Target target : SupportedTargets()) {
-    for (const std::size_t k : {1, 15, 16, 33, 64, 100}) {
+    for (const std::size_t k : {1U, 15U, 16U, 33U, 64U, 100U}) {
       for (std::size_t rows = 0; rows <= 9; ++rows) {
         for (std::size_t columns = 0; columns <= 5; ++columns) {
           const std::vector<std::int8_t> w = Bytes(rows * k, k);

@@ -81,7 +81,7 @@ HWY_INLINE void MaxTo(Group& max, const Group& x) {
 }
 
 template <class D>
-HWY_INLINE float TreeOfLanes(D d, hn::Vec<D> v) {
+HWY_INLINE float TreeOfLanes(D /*d*/, hn::Vec<D> v) {
   if constexpr (hn::MaxLanes(D()) == 1) {
     return hn::GetLane(v);
   } else {

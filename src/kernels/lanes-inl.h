@@ -9,10 +9,10 @@
 #define SHOAL_KERNELS_LANES_INL_H_
 #endif
 
-// clang-format off: Highway's header sees the targets that were chosen.
-#include <hwy/highway.h>
-
+// Highway's header must see which targets were chosen.
+// clang-format off
 #include "kernels/simd_targets.h"
+#include <hwy/highway.h>
 // clang-format on
 
 #include <cstddef>

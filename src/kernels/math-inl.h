@@ -13,10 +13,10 @@
 #define SHOAL_KERNELS_MATH_INL_H_
 #endif
 
-// clang-format off: Highway's header sees the targets that were chosen.
-#include <hwy/highway.h>
-
+// Highway's header must see which targets were chosen.
+// clang-format off
 #include "kernels/simd_targets.h"
+#include <hwy/highway.h>
 // clang-format on
 
 #include <limits>
@@ -31,13 +31,13 @@ HWY_INLINE typename L::F Canonical(typename L::F x) {
 }
 
 // c0 + x * (c1 + x * (c2 + …)), a fused multiply-add per step, the highest power first.
-template <class L, class T>
-HWY_INLINE typename L::F Horner(typename L::F /*x*/, T c0) {
-  return L::Set(c0);
-}
-template <class L, class T, class... Ts>
-HWY_INLINE typename L::F Horner(typename L::F x, T c0, Ts... rest) {
-  return L::Fma(Horner<L>(x, rest...), x, L::Set(c0));
+template <class L, class... Ts>
+HWY_INLINE typename L::F Horner(typename L::F x, typename L::T c0, Ts... rest) {
+  if constexpr (sizeof...(rest) == 0) {
+    return L::Set(c0);
+  } else {
+    return L::Fma(Horner<L>(x, rest...), x, L::Set(c0));
+  }
 }
 
 // Float32 -----------------------------------------------------------------------------------

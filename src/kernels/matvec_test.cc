@@ -19,7 +19,7 @@ std::vector<std::uint16_t> Narrow(const std::vector<float>& x) {
 // The promise that makes batching and splitting by rows invisible.
 TEST(MatVecTest, EachOutputIsTheDotProductOfItsRow) {
   Serial serial;
-  for (const std::size_t k : {1, 15, 16, 17, 100, 256}) {
+  for (const std::size_t k : {1U, 15U, 16U, 17U, 100U, 256U}) {
     const std::size_t rows = 13;
     const std::vector<float> w = PlainFloats(rows * k, k);
     const std::vector<float> x = PlainFloats(k, k + 1);
@@ -47,7 +47,7 @@ TEST(MatVecTest, F16WeightsCountAsTheirFloats) {
 }
 
 TEST(MatVecTest, EveryTargetGivesTheSameBits) {
-  for (const std::size_t rows : {1, 7, 16}) {
+  for (const std::size_t rows : {1U, 7U, 16U}) {
     ExpectSameBitsEverywhere(
         [&](std::size_t k, Parallel& parallel, Target target) {
           std::vector<float> y(2 * rows);

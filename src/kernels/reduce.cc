@@ -1,12 +1,12 @@
 #include "kernels/reduce.h"
 
-// clang-format off: the order is what makes foreach_target work.
+// The order is what makes foreach_target work.
+// clang-format off
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduce.cc"
+#include "kernels/simd_targets.h"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-
-#include "kernels/simd_targets.h"
 // clang-format on
 
 #include <limits>

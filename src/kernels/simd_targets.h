@@ -19,6 +19,10 @@
 // (such a CPU runs ref), SVE because no phone of ours was tested with it.
 #pragma once
 
+#ifdef HIGHWAY_HWY_DETECT_TARGETS_H_
+#error "Highway has chosen its targets already: include kernels/simd_targets.h before it"
+#endif
+
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
