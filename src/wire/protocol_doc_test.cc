@@ -1,0 +1,63 @@
+// docs/protocol.md shows bytes; here the program is asked whether they are true.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wire/frame.h"
+#include "wire/hello.h"
+#include "wire/send_queue.h"
+
+namespace shoal::wire {
+namespace {
+
+std::string HexLine(std::span<const std::byte> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string line = "   ";
+  for (std::byte byte : bytes) {
+    const auto value = std::to_integer<unsigned>(byte);
+    line += {' ', kDigits[value >> 4U], kDigits[value & 15U]};
+  }
+  return line + "\n";
+}
+
+std::string ProtocolPage() {
+  std::ifstream file(std::string(SHOAL_SOURCE_DIR) + "/docs/protocol.md");
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void ExpectQuoted(std::span<const std::byte> bytes) {
+  EXPECT_NE(ProtocolPage().find(HexLine(bytes)), std::string::npos)
+      << "docs/protocol.md does not show" << HexLine(bytes);
+}
+
+TEST(ProtocolPage, ShowsTheHello) {
+  ExpectQuoted(EncodeHello(
+      {.role = Role::kBulk, .from = NodeId{1}, .to = NodeId{2}, .session = 0x1122334455667788}));
+}
+
+TEST(ProtocolPage, ShowsTheSlicesOfAFrame) {
+  SendQueue queue(Traffic::kControl);
+  ASSERT_TRUE(
+      queue.Push({std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}, std::byte{5}}).ok());
+  for (int slice = 0; slice < 2; ++slice) {
+    std::vector<std::byte> bytes;
+    queue.TakeSlice(3, bytes);
+    ExpectQuoted(bytes);
+  }
+}
+
+TEST(ProtocolPage, ShowsTheAcknowledgementAndThePing) {
+  std::vector<std::byte> ack;
+  AppendFrame(Kind::kBulkAck, EncodeBulkAck(65'552), ack);
+  ExpectQuoted(ack);
+  std::vector<std::byte> ping;
+  AppendFrame(Kind::kPing, {}, ping);
+  ExpectQuoted(ping);
+}
+
+}  // namespace
+}  // namespace shoal::wire
