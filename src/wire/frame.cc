@@ -178,7 +178,7 @@ Result<std::optional<FrameDecoder::Received>> FrameDecoder::Next(
     slice_missing_ -= n;
     if (slice_missing_ > 0) break;
     header_filled_ = 0;
-    whole_slices_bytes_ += kSliceHeaderBytes + slice_.slice_bytes;
+    if (slice_.kind == Kind::kBulk) bulk_bytes_ += kSliceHeaderBytes + slice_.slice_bytes;
     if (frame.size() == slice_.frame_bytes) return std::optional(TakeFrame());
   }
   return std::optional<Received>();

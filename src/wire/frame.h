@@ -76,8 +76,9 @@ class FrameDecoder {
   // After kCorruption the connection is lost: nothing later can be decoded.
   Result<std::optional<Received>> Next(std::span<const std::byte>& bytes);
 
-  // How many bytes of the connection the complete slices add up to.
-  std::uint64_t whole_slices_bytes() const { return whole_slices_bytes_; }
+  // How many bytes the whole slices of bulk add up to, with their headers: what is
+  // acknowledged.
+  std::uint64_t bulk_bytes() const { return bulk_bytes_; }
 
  private:
   Status BeginSlice();
@@ -88,7 +89,7 @@ class FrameDecoder {
   std::size_t header_filled_ = 0;
   SliceHeader slice_;
   std::size_t slice_missing_ = 0;  // Bytes of the current slice that have not arrived.
-  std::uint64_t whole_slices_bytes_ = 0;
+  std::uint64_t bulk_bytes_ = 0;
 
   // A frame of each kind that has begun and is not complete.
   struct Partial {

@@ -85,18 +85,19 @@ TEST(FrameDecoder, GivesBackFramesWhereverTheBytesAreCut) {
     EXPECT_TRUE(all[1].frame.empty());
     EXPECT_EQ(all[2].kind, Kind::kPing);
     EXPECT_EQ(all[3].frame, large);
-    EXPECT_EQ(decoder.whole_slices_bytes(), wire.size());
+    EXPECT_EQ(decoder.bulk_bytes(), 0U);
   }
 }
 
-TEST(FrameDecoder, CountsOnlyWholeSlices) {
+TEST(FrameDecoder, CountsWholeSlicesOfBulk) {
   Bytes wire;
   AppendFrame(Kind::kBulk, Pattern(100, 3), wire);
+  AppendFrame(Kind::kPing, {}, wire);
   FrameDecoder decoder(Role::kBulk);
   ASSERT_TRUE(DecodeAll(decoder, std::span(wire).first(115)).ok());
-  EXPECT_EQ(decoder.whole_slices_bytes(), 0U);
+  EXPECT_EQ(decoder.bulk_bytes(), 0U);
   ASSERT_TRUE(DecodeAll(decoder, std::span(wire).subspan(115)).ok());
-  EXPECT_EQ(decoder.whole_slices_bytes(), 116U);
+  EXPECT_EQ(decoder.bulk_bytes(), 116U);
 }
 
 TEST(FrameDecoder, NamesTheFieldThatIsWrong) {
