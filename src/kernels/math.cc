@@ -16,6 +16,7 @@
 #include "kernels/math-inl.h"
 #include "kernels/scalar_lanes.h"
 
+// One type, although this file is compiled once per target.
 #ifndef SHOAL_KERNELS_MATH_CC_ONCE_
 #define SHOAL_KERNELS_MATH_CC_ONCE_
 namespace shoal::kernels {
@@ -99,6 +100,7 @@ HWY_AFTER_NAMESPACE();
 namespace shoal::kernels {
 namespace {
 
+// This pass compiles for what every CPU has, so its templates may run anywhere.
 namespace definition = HWY_NAMESPACE;
 
 struct ScalarLoop {

@@ -30,7 +30,7 @@ constexpr std::size_t kRowsAtOnce = Group::kVectors == 1 ? 8 : 4;
 template <class T>
 HWY_INLINE void DotRows(const T* w, const float* x, std::size_t k, float* y) {
   Group sums[kRowsAtOnce];
-  for (Group& sum : sums) sum = SetGroup(0.0F);
+  HWY_UNROLL(8) for (Group& sum : sums) sum = SetGroup(0.0F);
   std::size_t i = 0;
   for (; i + kGroupLanes <= k; i += kGroupLanes) {
     const Group shared = LoadGroup(x + i);
