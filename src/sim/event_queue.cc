@@ -1,6 +1,7 @@
 #include "sim/event_queue.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 
@@ -9,54 +10,67 @@ namespace shoal::sim {
 void EventQueue::Push(Event event) {
   event.at = std::max(event.at, now_);
   event.id = next_id_++;
-  heap_.push_back(event);
-  std::size_t hole = heap_.size() - 1;
-  while (hole > 0) {
-    const std::size_t parent = (hole - 1) / kWays;
-    if (!Before(event, heap_[parent])) break;
-    heap_[hole] = heap_[parent];
-    hole = parent;
+  ++size_;
+  Place(event);
+}
+
+void EventQueue::Place(const Event& event) {
+  const std::int64_t tick = TickOf(event);
+  if (tick <= present_tick_) return present_.Push(event);
+  if (tick >= present_tick_ + kSlots) return far_.Push(event);
+  const std::size_t slot = SlotOf(tick);
+  slots_[slot].push_back(event);
+  occupied_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+}
+
+const Event* EventQueue::Peek() {
+  while (present_.empty()) {
+    if (!TurnPage()) return nullptr;
   }
-  heap_[hole] = event;
+  return &present_.Top();
 }
 
 Event EventQueue::Pop() {
-  SHOAL_CHECK(!heap_.empty());
-  const Event first = heap_.front();
-  const Event last = heap_.back();
-  heap_.pop_back();
-  if (!heap_.empty()) SiftDown(0, last);
-  now_ = first.at;
-  return first;
+  SHOAL_CHECK(Peek() != nullptr);
+  const Event event = present_.Pop();
+  --size_;
+  now_ = event.at;
+  return event;
 }
 
 void EventQueue::AdvanceTo(Duration at) {
-  SHOAL_CHECK(heap_.empty() || at <= heap_.front().at);
+  const Event* next = Peek();
+  SHOAL_CHECK(next == nullptr || at <= next->at);
   now_ = std::max(now_, at);
 }
 
-void EventQueue::SiftDown(std::size_t hole, const Event& event) {
-  for (;;) {
-    const std::size_t first_child = hole * kWays + 1;
-    if (first_child >= heap_.size()) break;
-    const std::size_t end = std::min(first_child + kWays, heap_.size());
-    std::size_t least = first_child;
-    for (std::size_t child = first_child + 1; child < end; ++child) {
-      if (Before(heap_[child], heap_[least])) least = child;
-    }
-    if (!Before(heap_[least], event)) break;
-    heap_[hole] = heap_[least];
-    hole = least;
+bool EventQueue::TurnPage() {
+  if (size_ == 0) return false;
+  const std::int64_t occupied = NextOccupied();
+  const bool slots_are_empty = occupied == present_tick_ + kSlots;
+  if (slots_are_empty && !far_.empty()) {
+    present_tick_ = TickOf(far_.Top());
+  } else {
+    present_tick_ = occupied;
   }
-  heap_[hole] = event;
+  std::vector<Event>& slot = slots_[SlotOf(present_tick_)];
+  present_.Append(slot);
+  slot.clear();
+  occupied_[SlotOf(present_tick_) / 64] &= ~(std::uint64_t{1} << (SlotOf(present_tick_) % 64));
+  while (!far_.empty() && TickOf(far_.Top()) < present_tick_ + kSlots) Place(far_.Pop());
+  return true;
 }
 
-void EventQueue::Rebuild() {
-  if (heap_.size() < 2) return;
-  for (std::size_t i = (heap_.size() - 2) / kWays + 1; i-- > 0;) {
-    const Event event = heap_[i];
-    SiftDown(i, event);
+std::int64_t EventQueue::NextOccupied() const {
+  std::int64_t tick = present_tick_ + 1;
+  const std::int64_t end = present_tick_ + kSlots;
+  while (tick < end) {
+    const std::size_t slot = SlotOf(tick);
+    const std::uint64_t bits = occupied_[slot / 64] >> (slot % 64);
+    if (bits != 0) return std::min(tick + std::countr_zero(bits), end);
+    tick += static_cast<std::int64_t>(64 - slot % 64);
   }
+  return end;
 }
 
 }  // namespace shoal::sim

@@ -54,8 +54,12 @@ NodeIndex Links::IndexOf(NodeId id) {
 }
 
 Links::Link* Links::FindLink(NodeIndex node, NodeId peer) {
-  const std::uint32_t index = hosts_[node].link_of_peer.Find(peer);
-  return index == NodeMap::kNone ? nullptr : links_[index].get();
+  Host& host = hosts_[node];
+  if (host.latest_peer != peer || host.latest_link == NodeMap::kNone) {
+    host.latest_link = host.link_of_peer.Find(peer);
+    host.latest_peer = peer;
+  }
+  return host.latest_link == NodeMap::kNone ? nullptr : links_[host.latest_link].get();
 }
 
 Links::Link& Links::LinkBetween(NodeIndex a, NodeIndex b) {

@@ -115,6 +115,8 @@ class Links {
     bool dark = true;
     std::uint8_t group = 0;
     NetworkEvents* events = nullptr;
+    std::uint32_t latest_link = NodeMap::kNone;  // Most nodes talk to one peer again and again.
+    NodeId latest_peer{0};
     NodeMap link_of_peer;
     std::vector<std::uint32_t> links;
   };

@@ -26,7 +26,7 @@ struct RollCallOptions {
   std::uint64_t seed = 42;
   std::uint32_t nodes = 50;                      // Node 1 is the caller, the others are members.
   Duration duration = std::chrono::seconds(60);  // Of the phase in which things break.
-  Faults faults;
+  Faults faults{};
 };
 
 // More than anybody has phones, and what fits into a few GB of memory.

@@ -12,8 +12,8 @@ namespace {
 constexpr Duration kJobInterval = std::chrono::seconds(1);
 constexpr Work kJobWork = {.operations = 2e9, .bytes_moved = 0};
 // A result is a hidden state's size, a report every few heartbeats a small piece of bulk.
-constexpr std::size_t kResultBytes = 256;
-constexpr std::size_t kReportBytes = 2048;
+constexpr std::size_t kResultBytes = 128;
+constexpr std::size_t kReportBytes = 512;
 constexpr std::uint64_t kHeartbeatsPerReport = 8;
 
 // On the wire: sequence number, jobs done, fingerprint of both and of the padding, each

@@ -25,15 +25,9 @@ std::int64_t Scale(std::int64_t x, std::int64_t numerator, std::int64_t denomina
 
 TimerId SimClock::CallAt(Instant at, UniqueFunction<void()> task) {
   SHOAL_CHECK(static_cast<bool>(task));
-  if (free_slots_.empty()) {
-    free_slots_.push_back(static_cast<std::uint32_t>(timers_.size()));
-    timers_.emplace_back();
-  }
-  const std::uint32_t slot = free_slots_.back();
-  free_slots_.pop_back();
+  const std::uint32_t slot = Allocate();
   Timer& timer = timers_[slot];
   timer.task = std::move(task);
-  timer.pending = true;
   queue_.Push({.at = ToWorld(at),
                .node = node_,
                .subject = slot,
@@ -42,10 +36,20 @@ TimerId SimClock::CallAt(Instant at, UniqueFunction<void()> task) {
   return TimerId{std::uint64_t{timer.generation} << 32U | slot};
 }
 
+std::uint32_t SimClock::Allocate() {
+  if (first_free_ == kNoSlot) {
+    timers_.emplace_back();
+    return static_cast<std::uint32_t>(timers_.size() - 1);
+  }
+  const std::uint32_t slot = first_free_;
+  first_free_ = std::exchange(timers_[slot].next_free, kPending);
+  return slot;
+}
+
 void SimClock::Cancel(TimerId id) {
   const auto number = static_cast<std::uint64_t>(id);
   const auto slot = static_cast<std::uint32_t>(number);
-  if (slot >= timers_.size() || !timers_[slot].pending) return;
+  if (slot >= timers_.size() || timers_[slot].next_free != kPending) return;
   if (timers_[slot].generation != number >> 32U) return;
   (void)Release(slot);
   queue_.NoteStale(1);
@@ -53,7 +57,7 @@ void SimClock::Cancel(TimerId id) {
 
 bool SimClock::IsPending(const Event& event) const {
   const Timer& timer = timers_[event.subject];
-  return timer.pending && timer.generation == event.stamp;
+  return timer.next_free == kPending && timer.generation == event.stamp;
 }
 
 void SimClock::Fire(const Event& event) {
@@ -65,7 +69,7 @@ void SimClock::Fire(const Event& event) {
 
 void SimClock::DropAll() {
   for (std::uint32_t slot = 0; slot < timers_.size(); ++slot) {
-    if (!timers_[slot].pending) continue;
+    if (timers_[slot].next_free != kPending) continue;
     (void)Release(slot);
     queue_.NoteStale(1);
   }
@@ -73,9 +77,8 @@ void SimClock::DropAll() {
 
 UniqueFunction<void()> SimClock::Release(std::uint32_t slot) {
   Timer& timer = timers_[slot];
-  timer.pending = false;
   ++timer.generation;
-  free_slots_.push_back(slot);
+  timer.next_free = std::exchange(first_free_, slot);
   return std::exchange(timer.task, {});
 }
 

@@ -37,20 +37,23 @@ class SimClock final : public Clock {
  private:
   struct Timer {
     UniqueFunction<void()> task;
-    std::uint32_t generation = 1;  // Of the slot; a TimerId names both.
-    bool pending = false;
+    std::uint32_t generation = 1;        // Of the slot; a TimerId names both.
+    std::uint32_t next_free = kPending;  // Of the list of free slots.
   };
+  static constexpr std::uint32_t kPending = 0xffffffff;  // Not in the list.
+  static constexpr std::uint32_t kNoSlot = 0xfffffffe;   // The end of the list.
 
   Instant ToLocal(Duration world) const;
   // The first moment at which this clock shows `local` or more.
   Duration ToWorld(Instant local) const;
+  std::uint32_t Allocate();
   UniqueFunction<void()> Release(std::uint32_t slot);
 
   EventQueue& queue_;
   const NodeIndex node_;
   const ClockError error_;
   std::vector<Timer> timers_;
-  std::vector<std::uint32_t> free_slots_;
+  std::uint32_t first_free_ = kNoSlot;
 };
 
 }  // namespace shoal::sim

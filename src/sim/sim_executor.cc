@@ -27,7 +27,7 @@ void SimExecutor::StartFirst() {
 void SimExecutor::Finish() {
   SHOAL_CHECK(!waiting_.empty());
   Waiting first = std::move(waiting_.front());
-  waiting_.pop_front();
+  waiting_.erase(waiting_.begin());
   if (!waiting_.empty()) StartFirst();
   if (first.done) first.done(first.tag);
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <vector>
 
 #include "base/executor.h"
 #include "sim/event_queue.h"
@@ -49,7 +49,9 @@ class SimExecutor final : public Executor {
   double slowdown_ = 1;
   bool running_ = false;
   std::uint32_t process_ = 0;
-  std::deque<Waiting> waiting_;  // The first one is being computed.
+  // The first one is being computed. A vector: few wait, and 10,000 empty deques would
+  // cost 6 MB.
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace shoal::sim

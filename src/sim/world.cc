@@ -222,7 +222,8 @@ bool World::RunUntil(const std::function<bool()>& done, Duration limit) {
   const Duration deadline = now() + limit;
   for (;;) {
     if (done()) return true;
-    if (queue_.empty() || queue_.Top().at > deadline) break;
+    const Event* next = queue_.Peek();
+    if (next == nullptr || next->at > deadline) break;
     Step();
   }
   queue_.AdvanceTo(deadline);

@@ -59,8 +59,8 @@ using ProgramFactory = std::function<std::unique_ptr<Program>(const Surroundings
 
 struct WorldOptions {
   std::uint64_t seed = 1;
-  Faults faults;
-  LinkModel link;
+  Faults faults{};
+  LinkModel link{};
 };
 
 class World {
@@ -119,6 +119,8 @@ class World {
   std::uint64_t count(Happening what) const { return trace_.count(what); }
   // Everything that was taken from the queue and concerned somebody.
   std::uint64_t events() const { return events_; }
+  // How many events are waiting, those that lost their subject included.
+  std::size_t queue_size() const { return queue_.size(); }
   // Faults, one line each, go to `line` from now on: "[  1.204s] node 7: killed".
   void SetTranscript(Trace::Line line) { trace_.SetTranscript(std::move(line)); }
   // Adds a line, for those who watch the run.
