@@ -28,8 +28,10 @@ void Links::ResetIfHalfOpen(const Link& link, std::size_t end) {
   const End& self = link.ends[end];
   const End& peer = link.ends[1 - end];
   if (peer.state != State::kDown && peer.connection == self.connection) return;
-  // Its next keep-alive is answered by a reset.
-  PushTo(link, end, EventKind::kReset, queue_.now() + 2 * model_.delay, self.connection);
+  // Its next keep-alive, of which it sends a few within the limit, is answered by a reset.
+  const Duration next_keep_alive = model_.silence_limit / 4;
+  PushTo(link, end, EventKind::kReset, queue_.now() + next_keep_alive + 2 * model_.delay,
+         self.connection);
 }
 
 void Links::UpdateHearing(Link& link) {

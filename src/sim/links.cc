@@ -200,7 +200,7 @@ void Links::OnClosed(Link& link, std::size_t end, const Event& event) {
     return;
   }
   if (event.kind == EventKind::kDialDeadline && self.state != State::kDialling) return;
-  // A reset that is swallowed comes again when this end can hear (ResetIfHalfOpen).
+  // One that is swallowed on its way comes again when this end can hear (ResetIfHalfOpen).
   if (event.kind == EventKind::kReset && (link.broken || Cut(link, 1 - end))) return;
   Close(link, end);
   ReportDown(link, end, CodeOf(event), WhyClosed(event.kind));
@@ -212,7 +212,8 @@ void Links::Close(Link& link, std::size_t end) {
   self.state = State::kDown;
   const End& peer = link.ends[1 - end];
   link.lanes[end].DropUnsent(queue_.now());
-  if (peer.state != State::kDown && peer.connection == self.connection) {
+  const bool can_tell = !link.broken && !Cut(link, end);
+  if (can_tell && peer.state != State::kDown && peer.connection == self.connection) {
     PushTo(link, 1 - end, EventKind::kReset, queue_.now() + DrawDelay(), self.connection);
   }
 }

@@ -13,8 +13,8 @@
 //               frozen or dark or the way to it is cut, and only a change of that costs
 //               an event. One deaf end is enough to bring the link down: its closing
 //               resets the other.
-//   half open   an end whose peer has forgotten the connection is reset as soon as it
-//               can hear again.
+//   half open   an end whose peer has forgotten the connection is reset when it can
+//               hear again and sends its next keep-alive, a quarter of the limit later.
 //   loss        of a packet delays its class (Faults::frame_loss); a cut cable holds
 //               frames back until the first retransmission after its repair.
 //   waiting     bytes count against QueueBytesMax from Send until they are delivered: a

@@ -23,6 +23,7 @@ class SimExecutor final : public Executor {
 
   // Jobs that start from now on take `factor` times as long; 1 is normal.
   void SetSlowdown(double factor) { slowdown_ = factor; }
+  double slowdown() const { return slowdown_; }
 
   // Whether the job of this event belongs to the living process.
   bool IsCurrent(const Event& event) const { return event.stamp == process_; }

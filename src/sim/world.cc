@@ -145,7 +145,9 @@ void World::Thaw(NodeId id) {
 }
 
 void World::SlowDown(NodeId id, double factor) {
-  Find(id).executor.SetSlowdown(factor);
+  Node& node = Find(id);
+  if (node.executor.slowdown() == factor) return;
+  node.executor.SetSlowdown(factor);
   Note(id, Happening::kSlow, factor == 1 ? "is as fast as before" : "slows down",
        static_cast<std::uint64_t>(factor * 1000));
 }
@@ -219,7 +221,7 @@ bool World::RunUntil(const std::function<bool()>& done, Duration limit) {
     faults_started_ = true;
     fault_driver_.Start();
   }
-  const Duration deadline = now() + limit;
+  const Duration deadline = limit < Duration::max() - now() ? now() + limit : Duration::max();
   for (;;) {
     if (done()) return true;
     const Event* next = queue_.Peek();

@@ -83,7 +83,7 @@ class World {
   // normal again. Clocks stay as they are, and so do rates set by LimitCable.
   void Heal();
 
-  // The faults by hand. Doing to a node what it already is (dead, running, frozen) does
+  // The faults by hand. Doing to a node what it already is (dead, running, frozen, slow) does
   // nothing. REQUIRES, here and below: ids are of nodes.
   void Crash(NodeId id, Death how);
   void Restart(NodeId id);
@@ -117,7 +117,7 @@ class World {
 
   std::uint64_t trace_hash() const { return trace_.hash(); }
   std::uint64_t count(Happening what) const { return trace_.count(what); }
-  // Everything that was taken from the queue and concerned somebody.
+  // Taken from the queue so far, cancelled timers and what frozen nodes missed not counted.
   std::uint64_t events() const { return events_; }
   // How many events are waiting, those that lost their subject included.
   std::size_t queue_size() const { return queue_.size(); }

@@ -51,7 +51,7 @@ TEST(WorldTest, APhoneThatIsBackBeforeItWasMissedResetsItsOldLinks) {
   nodes.world().Crash(NodeId{2}, Death::kPowerLoss);
   nodes.world().RunFor(seconds(1));
   nodes.world().Restart(NodeId{2});
-  nodes.world().RunFor(seconds(1));
+  nodes.world().RunFor(seconds(2));
   EXPECT_EQ(nodes.at(1).log, (Log{"down 2 unavailable"}));
 }
 

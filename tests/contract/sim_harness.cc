@@ -1,6 +1,7 @@
 #include "contract/sim_harness.h"
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 namespace shoal {
@@ -9,6 +10,10 @@ namespace {
 // Lends its clock to the suite; apart from the ids that the suite counts up from 1.
 constexpr NodeId kObserver{1'000'000};
 
+// RunUntil asks after every event, and real networks have some all the time. Here nothing
+// at all may happen for seconds, so something is made to.
+constexpr Duration kTick = std::chrono::milliseconds(10);
+
 // A node of the suite is its Network and nothing else: the suite speaks for it.
 void AddSilentNode(sim::World& world, NodeId id) {
   world.AddNode(id, [](const sim::Surroundings&) { return std::make_unique<sim::Program>(); });
@@ -16,7 +21,14 @@ void AddSilentNode(sim::World& world, NodeId id) {
 
 }  // namespace
 
-SimHarness::SimHarness() : world_({.seed = 1}) { AddSilentNode(world_, kObserver); }
+SimHarness::SimHarness() : world_({.seed = 1}) {
+  AddSilentNode(world_, kObserver);
+  Tick();
+}
+
+void SimHarness::Tick() {
+  clock().CallAfter(kTick, [this] { Tick(); });
+}
 
 Network& SimHarness::node(NodeId id) {
   const std::vector<NodeId>& known = world_.nodes();

@@ -25,6 +25,8 @@ class SimHarness final : public NetworkHarness {
   void LimitCable(NodeId a, NodeId b, double bits_per_second) override;
 
  private:
+  void Tick();
+
   sim::World world_;
 };
 
