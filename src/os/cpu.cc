@@ -1,7 +1,7 @@
 #include "os/cpu.h"
 
 #include <algorithm>
-#include <iterator>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -77,11 +77,11 @@ Result<double> ReadQuota(const SysRoot& root) {
     if (at == 0 || (at != std::string::npos && (*groups)[at - 1] == '\n')) {
       std::string own = groups->substr(at + kVersion2.size());
       own.resize(std::min(own.size(), own.find('\n')));
-      const auto quota = ReadQuotaFile(root, std::string(kGroups) + own + "/cpu.max");
+      auto quota = ReadQuotaFile(root, std::string(kGroups) + own + "/cpu.max");
       if (quota.ok()) return quota;
     }
   }
-  const auto quota = ReadQuotaFile(root, std::string(kGroups) + "/cpu.max");
+  auto quota = ReadQuotaFile(root, std::string(kGroups) + "/cpu.max");
   if (quota.ok()) return quota;
   // Version 1 has one number a file, and -1 for no limit.
   const auto us = root.ReadInteger(std::string(kGroups) + "/cpu/cpu.cfs_quota_us");
@@ -169,6 +169,7 @@ std::vector<CoreClass> CoreClasses(const CpuInfo& cpu) {
     if (core.allowed) ++entry.allowed;
   }
   std::vector<CoreClass> sorted;
+  sorted.reserve(classes.size());
   for (auto& [key, entry] : classes) sorted.push_back(std::move(entry));
   return sorted;
 }

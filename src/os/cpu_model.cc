@@ -17,7 +17,7 @@ struct ArmPart {
 constexpr std::int64_t kArm = 0x41, kHiSilicon = 0x48, kQualcomm = 0x51, kSamsung = 0x53;
 
 // The cores of phones since 2014 and of the servers people test on. The numbers are
-// those of the main ID register (MIDR_EL1), as in the vendors' reference manuals.
+// implementer and part in the main ID register (MIDR_EL1).
 constexpr ArmPart kArmParts[] = {
     {kArm, 0xd03, "Cortex-A53"},         {kArm, 0xd04, "Cortex-A35"},
     {kArm, 0xd05, "Cortex-A55"},         {kArm, 0xd07, "Cortex-A57"},

@@ -90,7 +90,7 @@ Status ErrnoStatus(int error, std::string_view path) {
 
 Result<std::string> ReadFile(const std::string& path, std::size_t bytes_max) {
   SHOAL_ASSIGN_OR_RETURN(File file, File::Open(path));
-  constexpr std::size_t kGrowth = 64 * 1024;  // A file of /proc does not say its size.
+  constexpr std::size_t kGrowth = std::size_t{64} << 10U;  // A file of /proc does not say its size.
   std::string bytes;
   std::size_t filled = 0;
   std::uint64_t wanted = std::max<std::uint64_t>(file.size(), kGrowth);

@@ -36,6 +36,8 @@ class MappedFile {
 
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
   // Valid as long as this object; starts at a page boundary.

@@ -17,8 +17,8 @@ namespace shoal::os {
 // Made, used and destroyed on its event loop.
 class ThreadExecutor final : public Executor {
  public:
-  // Runs a task on the event loop, soon and in order; callable from any thread. It may
-  // drop tasks once the loop has stopped.
+  // Runs a task on the event loop, soon and in order; callable from any thread, and never
+  // waits for the loop. It may drop tasks once the loop has stopped.
   using Post = std::function<void(UniqueFunction<void()>)>;
 
   explicit ThreadExecutor(Post post);

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <deque>
 #include <future>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace shoal::os {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kChunksPerWorker = 16;
 
 // Whether this thread is inside a task: a Run from there would wait for itself.
-thread_local bool in_task = false;
+thread_local bool in_task = false;  // NOLINT: one a thread, not global
 
 // True once `done` is; false if it is not within ThreadPool::kSpin. Reading the clock
 // (some 25 ns) is the pause between two looks at a line that another core writes.

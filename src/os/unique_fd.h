@@ -16,6 +16,8 @@ class UniqueFd {
     std::swap(fd_, other.fd_);
     return *this;
   }
+  UniqueFd(const UniqueFd&) = delete;
+  UniqueFd& operator=(const UniqueFd&) = delete;
   ~UniqueFd() {
     if (valid()) ::close(fd_);
   }

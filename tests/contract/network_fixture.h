@@ -16,6 +16,7 @@
 #include "base/network.h"
 #include "base/random.h"
 #include "contract/network_harness.h"
+#include "contract/sim_harness.h"
 #include "contract/socket_harness.h"
 
 namespace shoal {
@@ -23,7 +24,9 @@ namespace shoal {
 // For gtest, and through it for the names of ctest.
 inline void PrintTo(const NetworkUnderTest& network, std::ostream* out) { *out << network.name; }
 
-inline auto NetworksUnderTest() { return testing::Values(TcpUnderTest(), TlsUnderTest()); }
+inline auto NetworksUnderTest() {
+  return testing::Values(SimUnderTest(), TcpUnderTest(), TlsUnderTest());
+}
 
 // A frame whose content says which it is.
 inline Frame PatternFrame(std::uint64_t index, std::size_t bytes) {

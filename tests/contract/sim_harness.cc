@@ -64,7 +64,7 @@ void SimHarness::LimitCable(NodeId a, NodeId b, double bits_per_second) {
   world_.LimitCable(a, b, bits_per_second);
 }
 
-NetworkUnderTest SimNetworkUnderTest() {
+NetworkUnderTest SimUnderTest() {
   return {"sim", [] { return std::make_unique<SimHarness>(); }};
 }
 

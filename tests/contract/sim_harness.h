@@ -31,6 +31,6 @@ class SimHarness final : public NetworkHarness {
 };
 
 // For INSTANTIATE_TEST_SUITE_P: {"sim", a maker of SimHarness}.
-NetworkUnderTest SimNetworkUnderTest();
+NetworkUnderTest SimUnderTest();
 
 }  // namespace shoal

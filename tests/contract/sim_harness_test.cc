@@ -41,7 +41,7 @@ class SimHarnessTest : public testing::Test {
     return harness_->node(kOne).Send(kTwo, traffic, Frame(bytes));
   }
 
-  std::unique_ptr<NetworkHarness> harness_ = SimNetworkUnderTest().make();
+  std::unique_ptr<NetworkHarness> harness_ = SimUnderTest().make();
   Counter one_;
   Counter two_;
 };
