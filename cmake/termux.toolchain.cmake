@@ -9,4 +9,6 @@ set(libcxx ${CMAKE_CURRENT_LIST_DIR}/../build/libcxx)
 execute_process(COMMAND ${CMAKE_CURRENT_LIST_DIR}/../scripts/libcxx_headers.sh ${libcxx}
   COMMAND_ERROR_IS_FATAL ANY)
 string(APPEND CMAKE_CXX_FLAGS_INIT " -nostdinc++ -isystem ${libcxx}/usr/lib/llvm-14/include/c++/v1"
-  " -isystem ${libcxx}/usr/lib/llvm-14/include")
+  " -isystem ${libcxx}/usr/lib/llvm-14/include"
+  # libc++ has dropped std::result_of in C++20; Termux's Boost knows, Debian's must be told.
+  " -DBOOST_ASIO_HAS_STD_INVOKE_RESULT")

@@ -12,7 +12,11 @@ using Duration = std::chrono::nanoseconds;
 // Instants of different nodes are not comparable; durations are, up to drift.
 struct Instant {
   Duration since_origin{0};
-  auto operator<=>(const Instant&) const = default;
+  bool operator==(const Instant&) const = default;
+  // Spelled out: libc++ orders durations with <=> only in its newer versions.
+  constexpr auto operator<=>(const Instant& other) const {
+    return since_origin.count() <=> other.since_origin.count();
+  }
 
   // Later than everything: a deadline that never comes.
   static constexpr Instant Never() { return {Duration::max()}; }
