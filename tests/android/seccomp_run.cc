@@ -23,19 +23,17 @@ struct Spelling {
   const char* x86;
   const char* arm64;
 };
-constexpr std::array<Spelling, 13> kSpellings = {{{"access", "faccessat"},
-                                                  {"arch_prctl", "set_tid_address"},
-                                                  {"dup2", "dup3"},
-                                                  {"epoll_wait", "epoll_pwait"},
-                                                  {"getdents", "getdents64"},
-                                                  {"mkdir", "mkdirat"},
-                                                  {"open", "openat"},
-                                                  {"pipe", "pipe2"},
-                                                  {"poll", "ppoll"},
-                                                  {"readlink", "readlinkat"},
-                                                  {"rename", "renameat"},
-                                                  {"select", "pselect6"},
-                                                  {"unlink", "unlinkat"}}};
+constexpr std::array<Spelling, 20> kSpellings = {
+    {{"access", "faccessat"},    {"arch_prctl", "set_tid_address"},
+     {"chmod", "fchmodat"},      {"chown", "fchownat"},
+     {"dup2", "dup3"},           {"epoll_wait", "epoll_pwait"},
+     {"getdents", "getdents64"}, {"link", "linkat"},
+     {"lstat", "newfstatat"},    {"mkdir", "mkdirat"},
+     {"open", "openat"},         {"pipe", "pipe2"},
+     {"poll", "ppoll"},          {"readlink", "readlinkat"},
+     {"rename", "renameat"},     {"rmdir", "unlinkat"},
+     {"select", "pselect6"},     {"stat", "newfstatat"},
+     {"symlink", "symlinkat"},   {"unlink", "unlinkat"}}};
 
 bool Allow(scmp_filter_ctx filter, const std::string& name) {
   const int number = seccomp_syscall_resolve_name(name.c_str());
