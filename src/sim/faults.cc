@@ -59,7 +59,7 @@ void FaultField::Set(Faults& faults, double value) const {
     faults.** number = bounded;
   } else {
     faults.*std::get<Duration Faults::*>(member) =
-        Duration(static_cast<std::int64_t>(bounded * kNanosecondsPerMillisecond + 0.5));
+        Duration(std::llround(bounded * kNanosecondsPerMillisecond));
   }
 }
 

@@ -13,6 +13,8 @@ namespace shoal::sim {
 
 class Recorder final : public NetworkEvents {
  public:
+  virtual ~Recorder() = default;
+
   void OnPeerUp(NodeId peer) override { Note("up " + Name(peer)); }
   void OnPeerDown(NodeId peer, const Status& why) override {
     Note("down " + Name(peer) + " " + std::string(CodeName(why.code())));

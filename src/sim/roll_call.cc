@@ -1,6 +1,7 @@
 #include "sim/roll_call.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -18,7 +19,7 @@ constexpr Duration kPresentAfterDeathMax =
     LinkModel{}.silence_limit + kHeartbeatDeadline + std::chrono::seconds(1);
 
 std::string InSeconds(Duration span) {
-  return ShortestNumber(static_cast<double>(span.count() / 1'000'000) / 1e3) + " s";
+  return ShortestNumber(std::round(ToMilliseconds(span)) / 1e3) + " s";
 }
 
 // Knows the truth (the World) and the roll, and compares them.

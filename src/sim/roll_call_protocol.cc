@@ -86,8 +86,6 @@ RollCaller::RollCaller(const Surroundings& around, RollCallObserver& observer)
   observer_.OnRollOpened();
 }
 
-RollCaller::~RollCaller() { around_.network.Attach(nullptr); }
-
 void RollCaller::OnPeerUp(NodeId peer) {
   if (!members_.try_emplace(peer).second) {
     observer_.OnBrokenPromise(around_.self, "a peer came up twice");
@@ -143,8 +141,6 @@ RollMember::RollMember(const Surroundings& around, NodeId caller, std::string ad
   DialLater();
   Compute();
 }
-
-RollMember::~RollMember() { around_.network.Attach(nullptr); }
 
 void RollMember::DialLater() {
   const auto extra = around_.random.Between(0, back_off_.count() / 2);

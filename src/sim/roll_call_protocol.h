@@ -21,14 +21,13 @@ namespace shoal::sim {
 
 class RollCallObserver {
  public:
+  virtual ~RollCallObserver() = default;
+
   // A caller has started, with an empty roll.
   virtual void OnRollOpened() = 0;
   virtual void OnPresence(NodeId member, bool present) = 0;
   // `who` was given something that base/ rules out.
   virtual void OnBrokenPromise(NodeId who, const std::string& what) = 0;
-
- protected:
-  ~RollCallObserver() = default;
 };
 
 // A member says that it is alive this often …
@@ -51,7 +50,6 @@ class RollCaller final : public Program, public NetworkEvents {
  public:
   // `observer` outlives it.
   RollCaller(const Surroundings& around, RollCallObserver& observer);
-  ~RollCaller() override;
 
   void OnPeerUp(NodeId peer) override;
   void OnPeerDown(NodeId peer, const Status& why) override;
@@ -77,7 +75,6 @@ class RollMember final : public Program, public NetworkEvents {
   // `observer` outlives it.
   RollMember(const Surroundings& around, NodeId caller, std::string address,
              RollCallObserver& observer);
-  ~RollMember() override;
 
   void OnPeerUp(NodeId peer) override;
   void OnPeerDown(NodeId peer, const Status& why) override;

@@ -20,7 +20,7 @@ constexpr std::uint64_t kClocksStream = 3;
 // Beyond a tenth a clock is not a clock.
 constexpr double kDriftPpmMax = 100'000;
 // Clocks start anywhere within their first day.
-constexpr std::int64_t kOriginNanosecondsMax = 24 * 3600 * 1'000'000'000LL;
+constexpr std::int64_t kOriginNanosecondsMax = std::int64_t{24} * 3600 * 1'000'000'000;
 
 Random NodeRandom(std::uint64_t seed, NodeId id, std::uint64_t process) {
   return Random(seed, Avalanche(ToNumber(id)) + process);
@@ -203,7 +203,7 @@ bool World::IsRunning(NodeId id) const { return Find(id).running; }
 
 World::Wakefulness World::WakefulnessOf(NodeId id) const { return Find(id).wakefulness; }
 
-void World::SetAwake(Node& node, bool awake) {
+void World::SetAwake(Node& node, bool awake) const {
   if (node.wakefulness.awake != awake) node.wakefulness = {awake, now()};
 }
 

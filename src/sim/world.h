@@ -46,8 +46,8 @@ struct Surroundings {
   Random& random;
 };
 
-// A process: whatever the factory builds. Its destructor may call its Surroundings, to
-// no effect.
+// A process: whatever the factory builds. When it dies its Network forgets what was
+// attached; its destructor may call its Surroundings, to no effect.
 class Program {
  public:
   Program() = default;
@@ -131,7 +131,7 @@ class World {
 
   Node& Find(NodeId id) const;
   void Start(Node& node);
-  void SetAwake(Node& node, bool awake);
+  void SetAwake(Node& node, bool awake) const;
   void Step();
   bool Dispatch(const Event& event);
   bool RunTimer(Node& node, const Event& event);

@@ -142,6 +142,8 @@ TEST(WorldTest, CancelledTimersDoNotPileUp) {
 class LoudProgram final : public Program {
  public:
   explicit LoudProgram(const Surroundings& around) : around_(around) {}
+  LoudProgram(const LoudProgram&) = delete;
+  LoudProgram& operator=(const LoudProgram&) = delete;
   ~LoudProgram() override {
     around_.clock.CallAfter(seconds(1), [] { ADD_FAILURE(); });
     around_.network.Connect(NodeId{2}, "sim:2");
