@@ -64,10 +64,6 @@ Frame Lane::Take(Duration now, Traffic traffic) {
   return frame;
 }
 
-void Lane::HoldUntil(Duration at) {
-  for (Class& own : classes_) own.not_before = std::max(own.not_before, at);
-}
-
 void Lane::DropUnsent(Duration now) {
   for (Class& own : classes_) {
     while (!own.Empty() && own.flights.back().departs > now) {

@@ -44,8 +44,6 @@ class Lane {
   // REQUIRES: !empty(traffic).
   Frame Take(Duration now, Traffic traffic);
 
-  // Nothing in any class arrives before `at`.
-  void HoldUntil(Duration at);
   // The sender is gone: frames that have not left by `now` never will.
   void DropUnsent(Duration now);
   // Everything is gone.

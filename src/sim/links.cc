@@ -169,9 +169,7 @@ void Links::Accept(Link& link, std::size_t end, std::uint32_t connection) {
   for (Lane& lane : link.lanes) lane.Clear();
   End& self = link.ends[end];
   self = {.state = State::kUp, .connection = connection, .silence = self.silence + 1};
-  const Duration answered = queue_.now() + DrawDelay();
-  PushTo(link, 1 - end, EventKind::kAnswer, answered, connection);
-  link.lanes[end].HoldUntil(answered);  // The dialler learns that it is up before it gets frames.
+  PushTo(link, 1 - end, EventKind::kAnswer, queue_.now() + DrawDelay(), connection);
   UpdateHearing(link);
   ReportUp(link, end);
 }

@@ -23,6 +23,18 @@ TEST(LinksTest, DiallingTakesARoundTrip) {
   EXPECT_EQ(nodes.at(1).log, (Log{"start", "up 2"}));
 }
 
+TEST(LinksTest, TheAnswerToADialThatWasGivenUpIsNotForTheNextOne) {
+  RecordedWorld nodes(2);
+  nodes.Connect(1, 2);
+  nodes.world().RunFor(milliseconds(1));  // Accepted; the answer is on its way.
+  nodes.network(1).Disconnect(NodeId{2});
+  nodes.Connect(1, 2);
+  nodes.world().RunFor(milliseconds(1));
+  EXPECT_EQ(nodes.at(1).log, (Log{"start"}));
+  nodes.world().RunFor(milliseconds(1));
+  EXPECT_EQ(nodes.at(1).log, (Log{"start", "up 2"}));
+}
+
 TEST(LinksTest, CrossingDialsBecomeOneLink) {
   RecordedWorld nodes(2);
   nodes.Connect(1, 2);
