@@ -1,5 +1,5 @@
-# Three verbs make every target: shoal_library(), shoal_test() and shoal_program();
-# shoal_objects() follows them.
+# Four verbs make every target: shoal_library(), shoal_test(), shoal_program() and
+# shoal_fuzzer(); shoal_objects() follows them.
 # A module's CMakeLists.txt then says only what it contains and what it may
 # depend on; scripts/check_layers.py holds the sources to it.
 
@@ -19,6 +19,10 @@ if(SHOAL_SANITIZE)
   target_compile_options(shoal_options INTERFACE
     -fsanitize=${SHOAL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(shoal_options INTERFACE -fsanitize=${SHOAL_SANITIZE})
+endif()
+if(SHOAL_FUZZ)
+  # Coverage of our own code guides the fuzzers; only they link libFuzzer's main().
+  target_compile_options(shoal_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(SHOAL_STATIC)
   # Not position-independent (that would be -static-pie): a plain static program is started
@@ -88,4 +92,24 @@ function(shoal_objects)
     list(APPEND objects $<TARGET_OBJECTS:${target}>)
   endforeach()
   add_custom_target(objects DEPENDS ${objects})
+endfunction()
+
+# shoal_fuzzer(<name> SOURCES ... DEPS ...) makes a libFuzzer program in the target `fuzzers`
+# and a ctest that starts from corpus/<name>/ and runs for a second, so that it cannot rot.
+# What it finds goes into the build directory.
+function(shoal_fuzzer name)
+  if(NOT SHOAL_FUZZ)
+    return()
+  endif()
+  shoal_program(${name} ${ARGN})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
+  add_dependencies(fuzzers ${name})
+  set(found ${CMAKE_CURRENT_BINARY_DIR}/${name}_found)
+  file(MAKE_DIRECTORY ${found})
+  add_test(NAME ${name} COMMAND ${name} -max_total_time=1 -rss_limit_mb=512
+    -artifact_prefix=${found}/ ${found} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 60)
 endfunction()

@@ -260,14 +260,13 @@ TEST_P(NetworkContract, TwoThatDialEachOtherGetOneLink) {
 TEST_P(NetworkContract, APeerThatStopsReadingFillsTheQueueAndIsDown) {
   Join(kA, kB);
   world_->Freeze(kB);
-  Status status;
-  const bool refused = Await([&] {
-    while (status.ok()) status = At(kA).Send(kB, Traffic::kBulk, Frame(kBulkFrameBytesMax));
-    return true;
-  });
-  ASSERT_TRUE(refused);
-  EXPECT_EQ(status.code(), Code::kResourceExhausted);
-  ASSERT_TRUE(Await([&] { return !At(kA).downs.empty(); }));
+  bool refused = false;
+  ASSERT_TRUE(Await([&] {
+    const Status status = At(kA).Send(kB, Traffic::kBulk, Frame(kBulkFrameBytesMax));
+    refused = refused || status.code() == Code::kResourceExhausted;
+    return !At(kA).downs.empty();
+  }));
+  EXPECT_TRUE(refused);
   EXPECT_EQ(At(kA).downs.front().why.code(), Code::kDeadlineExceeded);
   EXPECT_TRUE(At(kB).downs.empty());
   world_->Thaw(kB);
