@@ -1,6 +1,7 @@
-#include <boost/asio/detail/socket_option.hpp>
 #include <boost/system/error_code.hpp>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <string>
 #include <utility>
@@ -20,7 +21,6 @@ using boost::system::error_code;
 // by anything urgent: 26 ms of a 10 Mb/s link. A fast one empties them in less time
 // than it takes to wake us up for more.
 constexpr int kUnsentBytesMax = 32 << 10;
-using UnsentBytesMax = boost::asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
 
 // Reads and writes in a row before other sockets and timers have their turn.
 constexpr int kTurnsMax = 8;
@@ -65,7 +65,8 @@ void Connection::SetSocketOptions() {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(tcp::no_delay(true), ignored);
-  socket_.set_option(UnsentBytesMax(kUnsentBytesMax), ignored);
+  setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytesMax,
+             sizeof(kUnsentBytesMax));
   phase_ = Phase::kSecuring;
   stream_ =
       config_.tls != nullptr ? MakeTlsStream(socket_, *config_.tls, side_) : MakeTcpStream(socket_);

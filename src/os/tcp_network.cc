@@ -10,6 +10,7 @@
 #include "os/endpoint_internal.h"
 #include "os/link_internal.h"
 #include "os/lobby_internal.h"
+#include "os/openssl_internal.h"
 
 namespace shoal::os {
 namespace {
@@ -19,6 +20,7 @@ constexpr std::size_t kReadBytesMax = std::size_t{64} << 10;
 
 // Names the two connections that belong together; unlike any that came before.
 std::uint64_t DrawSession() {
+  InitOpenSsl();
   std::uint64_t session = 0;
   SHOAL_CHECK_EQ(RAND_bytes(reinterpret_cast<unsigned char*>(&session), sizeof(session)), 1);
   return session;

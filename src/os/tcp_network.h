@@ -35,8 +35,8 @@ class TcpNetwork final : public Network {
     // From dialling, or from the first packet of somebody else's, until the link is up.
     Duration handshake_max = std::chrono::seconds(5);
 
-    // Connections from outside that have not come up. Each costs two file descriptors
-    // and some 40 KiB; more than these are closed when they come.
+    // Connections from outside that have not come up. Each costs a file descriptor and,
+    // with TLS, some 40 KiB; more than these are closed when they come.
     std::size_t handshakes_max = 64;
     // Peers that dialled here. A phone's soft limit of 32,768 descriptors is far away; a
     // shell's 1,024 is not, and then accepting waits until some are free.

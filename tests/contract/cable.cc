@@ -1,10 +1,11 @@
 #include "contract/cable.h"
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/detail/socket_option.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -29,13 +30,13 @@ constexpr int kSocketBufferBytes = 16 << 10;
 constexpr std::size_t kChunkBytes = std::size_t{4} << 10;
 // Ethernet's, so that small buffers hold several segments.
 constexpr int kSegmentBytes = 1448;
-using MaxSegment = boost::asio::detail::socket_option::integer<IPPROTO_TCP, TCP_MAXSEG>;
 
 template <class Socket>
 void MakeShallow(Socket& socket) {
   socket.set_option(boost::asio::socket_base::receive_buffer_size(kSocketBufferBytes));
   socket.set_option(boost::asio::socket_base::send_buffer_size(kSocketBufferBytes));
-  socket.set_option(MaxSegment(kSegmentBytes));
+  setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_MAXSEG, &kSegmentBytes,
+             sizeof(kSegmentBytes));
 }
 
 struct Pipe;
