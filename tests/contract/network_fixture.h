@@ -38,7 +38,7 @@ inline Frame PatternFrame(std::uint64_t index, std::size_t bytes) {
 
 // Calls a node's Network as its user does, writes down its events, and fails the test
 // when one comes from inside a call.
-class Peer : public NetworkEvents {
+class Peer final : public NetworkEvents {
  public:
   struct Down {
     NodeId peer;
