@@ -23,8 +23,9 @@ namespace {
 using boost::asio::ip::tcp;
 using boost::system::error_code;
 
-// What an access point holds for a station: some 40 packets.
-constexpr std::size_t kQueueBytesMax = std::size_t{64} << 10;
+// What an access point holds for a station: some 170 packets, 210 ms at 10 Mb/s. A
+// sender that fills it is late by its own doing.
+constexpr std::size_t kQueueBytesMax = std::size_t{256} << 10;
 // Hidden buffers that no real link has: as small as the kernel lets them be useful.
 constexpr int kSocketBufferBytes = 16 << 10;
 constexpr std::size_t kChunkBytes = std::size_t{4} << 10;

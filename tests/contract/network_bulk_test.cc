@@ -38,7 +38,7 @@ class Receiver final : public NetworkEvents {
   Receiver(const Receiver&) = delete;
   Receiver& operator=(const Receiver&) = delete;
 
-  void OnPeerUp(NodeId /*peer*/) override { up = true; }
+  void OnPeerUp(NodeId /*peer*/) override {}
   void OnPeerDown(NodeId /*peer*/, const Status& why) override {
     ADD_FAILURE() << "the link went down: " << why.ToString();
   }
@@ -49,7 +49,6 @@ class Receiver final : public NetworkEvents {
   }
   void OnWritable(NodeId /*peer*/, Traffic /*traffic*/) override {}
 
-  bool up = false;
   std::size_t bulk_frames = 0;
   std::vector<Duration> control_ages;
   std::vector<Duration> activation_ages;
@@ -79,11 +78,15 @@ class Sender final : public NetworkEvents {
   }
   void OnPeerDown(NodeId /*peer*/, const Status& why) override {
     ADD_FAILURE() << "the link went down: " << why.ToString();
+    clock_.Cancel(tick_);
+    down = true;
   }
   void OnFrame(NodeId /*from*/, Traffic /*traffic*/, Frame /*frame*/) override {}
   void OnWritable(NodeId /*peer*/, Traffic traffic) override {
     if (traffic == Traffic::kBulk) FillBulk();
   }
+
+  bool down = false;
 
  private:
   void FillBulk() {
@@ -124,7 +127,9 @@ TEST_P(NetworkBulk, ControlArrivesInTimeDuringABulkTransfer) {
   world_->LimitCable(kA, kB, kBitsPerSecond);
   world_->node(kA).Connect(kB, address);
   const Instant begin = clock.Now();
-  ASSERT_TRUE(world_->RunUntil([&] { return receiver.bulk_frames == kBulkFrames; }, seconds(170)));
+  ASSERT_TRUE(world_->RunUntil([&] { return receiver.bulk_frames == kBulkFrames || sender.down; },
+                               seconds(170)));
+  ASSERT_FALSE(sender.down);
   const double bulk_bits = static_cast<double>(kBulkFrames * kBulkFrameBytesMax) * 8;
   const double used = bulk_bits / ToSeconds(clock.Now() - begin) / kBitsPerSecond;
   const Duration median = Percentile(receiver.control_ages, 0.5);
