@@ -258,7 +258,7 @@ void Connection::Fail(const Status& why) {
   if (phase_ == Phase::kClosed) return;
   ConnectionOwner* owner = owner_;
   const std::shared_ptr<Connection> alive = shared_from_this();
-  const Status reason = why;  // `why` may live in something that Close ends.
+  const Status reason = why;  // NOLINT: a copy, `why` may live in something that Close ends
   Close();
   owner->OnFailed(*this, reason);
 }

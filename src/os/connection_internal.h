@@ -38,6 +38,8 @@ class Connection;
 
 class ConnectionOwner {
  public:
+  virtual ~ConnectionOwner() = default;
+
   // The stream is ready, and over TLS proven_peer() is known. A dialler says hello now.
   virtual void OnSecured(Connection& connection) = 0;
   virtual void OnHello(Connection& connection, const wire::Hello& hello) = 0;
@@ -48,9 +50,6 @@ class ConnectionOwner {
   virtual void FillBatch(Connection& connection, std::vector<std::byte>& batch) = 0;
   // The connection failed and is closed. Not called after Close.
   virtual void OnFailed(Connection& connection, const Status& why) = 0;
-
- protected:
-  ~ConnectionOwner() = default;
 };
 
 // Shared, because Asio's pending waits hold it: it lives until the last of them has

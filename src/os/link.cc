@@ -197,7 +197,7 @@ void Link::OnFailed(Connection& /*connection*/, const Status& why) { Fail(why); 
 
 void Link::Fail(const Status& why) {
   if (state_ == State::kClosed) return;
-  const Status reason = why;  // `why` may live in the timer that Close cancels.
+  const Status reason = why;  // NOLINT: a copy, `why` may live in the timer that Close cancels
   Close();
   owner_.OnLinkDown(*this, reason);
 }

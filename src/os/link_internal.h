@@ -27,14 +27,13 @@ class Link;
 
 class LinkOwner {
  public:
+  virtual ~LinkOwner() = default;
+
   virtual void OnLinkUp(Link& link) = 0;
   // It failed, before or after it was up. Not called after Close.
   virtual void OnLinkDown(Link& link, const Status& why) = 0;
   virtual void OnLinkFrame(Link& link, Traffic traffic, Frame frame) = 0;
   virtual void OnLinkWritable(Link& link, Traffic traffic) = 0;
-
- protected:
-  ~LinkOwner() = default;
 };
 
 class Link final : private ConnectionOwner {
@@ -47,15 +46,15 @@ class Link final : private ConnectionOwner {
     Duration handshake_max;  // From here until both connections are welcome.
   };
 
-  // Dials `peer` at `endpoint`, or fails with `error` at the next event: the way a bad
-  // address reaches the caller.
+  // Dials the peer. Without an endpoint it fails at the next event, with that Status:
+  // the way a bad address reaches the caller.
   static std::unique_ptr<Link> Dial(const Config& config,
                                     Result<boost::asio::ip::tcp::endpoint> endpoint,
                                     LinkOwner& owner);
   // Welcomes a main connection that has said hello, and waits for its bulk connection.
   static std::unique_ptr<Link> Accept(const Config& config, std::shared_ptr<Connection> main,
                                       LinkOwner& owner);
-  ~Link();
+  ~Link() override;
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 

@@ -21,20 +21,19 @@ namespace shoal::os {
 
 class LobbyOwner {
  public:
+  virtual ~LobbyOwner() = default;
+
   // `guest` has said `hello` and now belongs to the owner.
   virtual void OnGuest(std::shared_ptr<Connection> guest, const wire::Hello& hello) = 0;
   // May another connection come in?
   virtual bool HasRoom() const = 0;
-
- protected:
-  ~LobbyOwner() = default;
 };
 
 class Lobby final : private ConnectionOwner {
  public:
   // `connections` and `owner` outlive the lobby.
   Lobby(ConnectionConfig& connections, Duration handshake_max, LobbyOwner& owner);
-  ~Lobby();
+  ~Lobby() override;
   Lobby(const Lobby&) = delete;
   Lobby& operator=(const Lobby&) = delete;
 
