@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "os/fake_tree.h"
+#include "os/machine/fake_tree.h"
 
 namespace shoal::os {
 namespace {

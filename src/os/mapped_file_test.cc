@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "os/fake_tree.h"
 #include "os/file.h"
+#include "os/machine/fake_tree.h"
 
 namespace shoal::os {
 namespace {

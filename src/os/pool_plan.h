@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "os/cpu.h"
+#include "os/machine/cpu.h"
 
 namespace shoal::os {
 

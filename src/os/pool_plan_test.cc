@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "os/fake_machines.h"
+#include "os/machine/fake_machines.h"
 
 namespace shoal::os {
 namespace {

@@ -4,8 +4,8 @@
 #include <chrono>
 
 #include "base/check.h"
-#include "os/affinity.h"
 #include "os/futex.h"
+#include "os/machine/affinity.h"
 
 namespace shoal::os {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "os/affinity.h"
+#include "os/machine/affinity.h"
 
 namespace shoal::os {
 namespace {

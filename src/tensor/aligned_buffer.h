@@ -1,6 +1,6 @@
 // AlignedBuffer: memory for numbers. Starts on a cache line; large buffers start on
 // a huge page and ask the kernel for huge pages, because reading weights through
-// 4 KiB pages costs a quarter of the memory bandwidth (`bench/memory` measures it).
+// 4 KiB pages costs a quarter of the memory bandwidth (`./dev bench memory` measures it).
 #pragma once
 
 #include <cstddef>

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "os/endpoint_internal.h"
 #include "os/loop_internal.h"
+#include "os/net/endpoint_internal.h"
 
 namespace shoal {
 namespace {

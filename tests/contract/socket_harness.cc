@@ -7,10 +7,10 @@
 
 #include "base/check.h"
 #include "contract/cable.h"
-#include "os/certificates.h"
 #include "os/loop.h"
-#include "os/tcp_network.h"
-#include "os/tls.h"
+#include "os/net/certificates.h"
+#include "os/net/tcp_network.h"
+#include "os/net/tls.h"
 
 namespace shoal {
 namespace {

@@ -1,0 +1,166 @@
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <array>
+#include <string>
+
+#include "base/check.h"
+#include "os/net/certificates_internal.h"
+#include "os/net/openssl_internal.h"
+#include "os/net/stream_internal.h"
+#include "os/net/tls_internal.h"
+
+namespace shoal::os {
+namespace {
+
+// Two full records at a time: as much as is worth a system call, on the stack of a phone.
+constexpr std::size_t kCiphertextChunkBytes = std::size_t{32} << 10;
+
+// Alerts by which a peer says that it does not like our certificate.
+bool IsCertificateAlert(int reason) {
+  switch (reason) {
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+    case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
+    case SSL_R_TLSV1_ALERT_DECRYPT_ERROR:
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// OpenSSL works on two buffers, `incoming_` and `outgoing_`, and never on the socket:
+// so it cannot raise SIGPIPE, and many records leave in one system call.
+class TlsStream final : public Stream {
+ public:
+  TlsStream(boost::asio::ip::tcp::socket& socket, const TlsIdentity& identity, Side side)
+      : socket_(socket), ssl_(SSL_new(TlsInternals::Context(identity))) {
+    SHOAL_CHECK(ssl_ != nullptr);
+    incoming_ = BIO_new(BIO_s_mem());
+    outgoing_ = BIO_new(BIO_s_mem());
+    SHOAL_CHECK(incoming_ != nullptr && outgoing_ != nullptr);
+    SSL_set_bio(ssl_.get(), incoming_, outgoing_);
+    if (side == Side::kDialler) {
+      SSL_set_connect_state(ssl_.get());
+    } else {
+      SSL_set_accept_state(ssl_.get());
+    }
+  }
+
+  Result<bool> Handshake() override;
+  std::optional<NodeId> proven_peer() const override { return peer_; }
+  Result<std::size_t> Read(std::span<std::byte> out) override;
+  Result<std::size_t> Write(std::span<const std::byte> bytes) override;
+  Result<bool> Flush() override;
+
+ private:
+  // Moves ciphertext from the socket to OpenSSL. 0: none now.
+  Result<std::size_t> Pull();
+  // Why the last call failed; tells the peer too, if it listens.
+  Status Failure();
+
+  boost::asio::ip::tcp::socket& socket_;
+  SslPtr ssl_;
+  BIO* incoming_ = nullptr;  // Owned by ssl_.
+  BIO* outgoing_ = nullptr;  // Owned by ssl_.
+  std::size_t flushed_ = 0;  // Bytes of outgoing_ that the kernel has.
+  std::optional<NodeId> peer_;
+};
+
+Result<std::size_t> TlsStream::Pull() {
+  std::array<std::byte, kCiphertextChunkBytes> chunk;  // NOLINT: filled below
+  SHOAL_ASSIGN_OR_RETURN(const std::size_t n, ReadSocket(socket_, chunk));
+  if (n == 0) return n;
+  SHOAL_CHECK_EQ(BIO_write(incoming_, chunk.data(), static_cast<int>(n)), static_cast<int>(n));
+  return n;
+}
+
+Result<bool> TlsStream::Flush() {
+  for (;;) {
+    char* data = nullptr;
+    const auto size = static_cast<std::size_t>(BIO_get_mem_data(outgoing_, &data));
+    if (flushed_ == size) break;
+    SHOAL_ASSIGN_OR_RETURN(
+        const std::size_t n,
+        WriteSocket(socket_, std::as_bytes(std::span(data, size).subspan(flushed_))));
+    if (n == 0) return false;
+    flushed_ += n;
+  }
+  if (flushed_ > 0) (void)BIO_reset(outgoing_);
+  flushed_ = 0;
+  return true;
+}
+
+Status TlsStream::Failure() {
+  const int reason = ERR_GET_REASON(ERR_peek_last_error());
+  const auto verdict = SSL_get_verify_result(ssl_.get());
+  (void)Flush();  // The alert, if there is one. Whether it arrives changes nothing here.
+  if (verdict != X509_V_OK) {
+    ERR_clear_error();
+    return {Code::kInvalidArgument,
+            std::string("certificate of the peer: ") + X509_verify_cert_error_string(verdict)};
+  }
+  if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE) {
+    return OpenSslError(Code::kInvalidArgument, "TLS");
+  }
+  if (IsCertificateAlert(reason)) {
+    return OpenSslError(Code::kInvalidArgument, "TLS: the peer refused this node's certificate");
+  }
+  return OpenSslError(Code::kCorruption, "TLS");
+}
+
+Result<bool> TlsStream::Handshake() {
+  for (;;) {
+    ERR_clear_error();
+    const int done = SSL_do_handshake(ssl_.get());
+    if (done == 1) break;
+    if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) return Failure();
+    SHOAL_RETURN_IF_ERROR(Flush().status());
+    SHOAL_ASSIGN_OR_RETURN(const std::size_t n, Pull());
+    if (n == 0) return false;
+  }
+  SHOAL_RETURN_IF_ERROR(Flush().status());
+  const CertificatePtr certificate(SSL_get1_peer_certificate(ssl_.get()));
+  if (certificate == nullptr) return Status(Code::kInvalidArgument, "TLS: no certificate");
+  SHOAL_ASSIGN_OR_RETURN(peer_, NodeOf(certificate.get()));
+  return true;
+}
+
+Result<std::size_t> TlsStream::Read(std::span<std::byte> out) {
+  for (;;) {
+    ERR_clear_error();
+    std::size_t n = 0;
+    const int ok = SSL_read_ex(ssl_.get(), out.data(), out.size(), &n);
+    if (ok == 1) return n;
+    const int error = SSL_get_error(ssl_.get(), ok);
+    if (error == SSL_ERROR_ZERO_RETURN) return Status(Code::kUnavailable, "the peer hung up");
+    if (error != SSL_ERROR_WANT_READ) return Failure();
+    SHOAL_ASSIGN_OR_RETURN(const std::size_t pulled, Pull());
+    if (pulled == 0) return std::size_t{0};
+  }
+}
+
+Result<std::size_t> TlsStream::Write(std::span<const std::byte> bytes) {
+  SHOAL_ASSIGN_OR_RETURN(const bool flushed, Flush());
+  if (!flushed) return std::size_t{0};
+  ERR_clear_error();
+  std::size_t n = 0;
+  // Into memory: all of it, at once.
+  if (SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &n) != 1) return Failure();
+  SHOAL_RETURN_IF_ERROR(Flush().status());
+  return n;
+}
+
+}  // namespace
+
+std::unique_ptr<Stream> MakeTlsStream(boost::asio::ip::tcp::socket& socket,
+                                      const TlsIdentity& identity, Side side) {
+  return std::make_unique<TlsStream>(socket, identity, side);
+}
+
+}  // namespace shoal::os
