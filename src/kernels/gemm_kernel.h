@@ -1,0 +1,53 @@
+// What the blocked GEMM (gemm.cc) needs from an instruction set. Internal to kernels/.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/target.h"
+
+namespace shoal::kernels {
+
+// What happens to the sums of a k-block on their way into C.
+struct TileEnd {
+  bool add_c = false;                  // Whether C is read: not in the first k-block if beta is 0.
+  float beta = 1;                      // C's factor: the caller's in the first k-block, then 1.
+  const float* row_bias = nullptr;     // Of the first row; null except in the last k-block.
+  const float* column_bias = nullptr;  // Of the first column; as above.
+  bool relu = false;                   // As above.
+};
+
+// C[rows, columns] gets A[rows, depth] · B[depth, columns]: one k-block.
+struct GemmBlock {
+  std::size_t rows;
+  std::size_t columns;
+  std::size_t depth;  // At most kGemmDepth, or 0.
+  const float* a;     // Row-major.
+  std::size_t a_stride;
+  const float* panels;  // B as [columns / panel_columns, depth, panel_columns], padded with zeros.
+  float* c;             // Row-major.
+  std::size_t c_stride;
+  TileEnd end;
+};
+
+// Copies a row-major matrix, which may not overlap with the copy.
+using CopyFunction = void(const float* in, std::size_t in_stride, std::size_t rows,
+                          std::size_t columns, float* out, std::size_t out_stride);
+
+struct GemmKernel {
+  std::size_t panel_columns;  // Columns of a tile.
+  // The floats of packed B that a core keeps in its L2 beside what streams through it.
+  std::size_t panel_floats_max;
+  // Rows that share a trip through C and, if A has to be copied, a copy.
+  std::size_t rows_max;
+  void (*multiply)(const GemmBlock& block);
+  CopyFunction* copy;       // out[r * out_stride + c] = in[r * in_stride + c]
+  CopyFunction* transpose;  // out[c * out_stride + r] = in[r * in_stride + c]
+};
+
+// The definition in plain C++ (gemm_ref.cc).
+GemmKernel RefGemmKernel();
+
+// The fastest that a CPU of `target` can run.
+GemmKernel ChooseGemmKernel(Target target);
+
+}  // namespace shoal::kernels

@@ -1,0 +1,216 @@
+// The tile of the blocked GEMM: rows × vectors of C whose sums stay in registers while k
+// runs. Vector lanes are columns, never k. Included once per target by gemm_kernel.cc.
+#if defined(SHOAL_KERNELS_GEMM_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHOAL_KERNELS_GEMM_TILE_INL_H_
+#undef SHOAL_KERNELS_GEMM_TILE_INL_H_
+#else
+#define SHOAL_KERNELS_GEMM_TILE_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "kernels/gemm_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace shoal::kernels::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Floats = hn::CappedTag<float, 16>;
+using Vector = hn::Vec<Floats>;
+
+// As many sums as leave registers for the vectors of B and one value of A (NEON: four
+// values of every row; gcc spills with a seventh). 14 rows suit convolutions, whose m is
+// often a multiple of 14²; with everything in the L2 they reach 95 % of the peak.
+#if HWY_TARGET == HWY_AVX3
+inline constexpr std::size_t kTileRows = 14;
+inline constexpr std::size_t kTileVectors = 2;
+#elif HWY_TARGET == HWY_AVX2
+inline constexpr std::size_t kTileRows = 6;
+inline constexpr std::size_t kTileVectors = 2;
+#else
+inline constexpr std::size_t kTileRows = 6;
+inline constexpr std::size_t kTileVectors = 3;
+#endif
+inline constexpr std::size_t kLanes = hn::MaxLanes(Floats());
+inline constexpr std::size_t kPanelColumns = kTileVectors * kLanes;
+
+// All loops over a tile have constant bounds and are unrolled, so that it is registers.
+template <std::size_t kRows, std::size_t kVectors>
+using Tile = Vector[kRows][kVectors];
+
+// The rows of A. A pointer for every third row is all that the compilers need to address
+// 14 rows without running out of general registers.
+template <std::size_t kRows>
+class RowPointers {
+ public:
+  HWY_INLINE RowPointers(const float* a, std::size_t stride) : stride_(stride) {
+    HWY_UNROLL(8)
+    for (std::size_t i = 0; i < kRows; i += 3) third_[i / 3] = a + i * stride;
+  }
+  HWY_INLINE const float* operator[](std::size_t row) const {
+    return third_[row / 3] + row % 3 * stride_;
+  }
+  HWY_INLINE void Advance(std::size_t count) {
+    HWY_UNROLL(8)
+    for (std::size_t i = 0; i < kRows; i += 3) third_[i / 3] += count;
+  }
+
+ private:
+  const float* third_[(kRows + 2) / 3];
+  std::size_t stride_;
+};
+
+// tile += column `k` of the rows of A times one row of the panel.
+template <std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void MultiplyOne(const RowPointers<kRows>& a, std::size_t k, const float* panel,
+                            Tile<kRows, kVectors>& tile) {
+  const Floats d;
+  Vector b[kVectors];
+  HWY_UNROLL(4)
+  for (std::size_t j = 0; j < kVectors; ++j) b[j] = hn::Load(d, panel + j * kLanes);
+  HWY_UNROLL(16)
+  for (std::size_t i = 0; i < kRows; ++i) {
+    const Vector value = hn::Set(d, a[i][k]);
+    HWY_UNROLL(4)
+    for (std::size_t j = 0; j < kVectors; ++j) tile[i][j] = hn::MulAdd(value, b[j], tile[i][j]);
+  }
+}
+
+// How many k the main loop takes at once.
+inline constexpr std::size_t kStep = 4;
+
+#if HWY_TARGET == HWY_NEON
+// A broadcast from memory occupies a multiplier's pipe on ARM's cores, so that rows are
+// loaded four values at a time, and multiplied by lane.
+template <int kLane, std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void MultiplyLane(const Vector (&a)[kRows], const float* panel,
+                             Tile<kRows, kVectors>& tile) {
+  const Floats d;
+  Vector b[kVectors];
+  HWY_UNROLL(4)
+  for (std::size_t j = 0; j < kVectors; ++j) {
+    b[j] = hn::Load(d, panel + kLane * kPanelColumns + j * kLanes);
+  }
+  HWY_UNROLL(16)
+  for (std::size_t i = 0; i < kRows; ++i) {
+    HWY_UNROLL(4)
+    for (std::size_t j = 0; j < kVectors; ++j) {
+      tile[i][j] = hn::MulAdd(hn::Broadcast<kLane>(a[i]), b[j], tile[i][j]);
+    }
+  }
+}
+
+template <std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void MultiplyStep(const RowPointers<kRows>& a, const float* panel,
+                             Tile<kRows, kVectors>& tile) {
+  const Floats d;
+  Vector values[kRows];
+  HWY_UNROLL(16)
+  for (std::size_t i = 0; i < kRows; ++i) values[i] = hn::LoadU(d, a[i]);
+  MultiplyLane<0>(values, panel, tile);
+  MultiplyLane<1>(values, panel, tile);
+  MultiplyLane<2>(values, panel, tile);
+  MultiplyLane<3>(values, panel, tile);
+}
+#else
+template <std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void MultiplyStep(const RowPointers<kRows>& a, const float* panel,
+                             Tile<kRows, kVectors>& tile) {
+  HWY_UNROLL(4)
+  for (std::size_t k = 0; k < kStep; ++k) {
+    MultiplyOne<kRows, kVectors>(a, k, panel + k * kPanelColumns, tile);
+  }
+}
+#endif
+
+template <std::size_t kRows, std::size_t kVectors, class Function>
+HWY_INLINE void ForEach(Tile<kRows, kVectors>& tile, const Function& function) {
+  HWY_UNROLL(16)
+  for (std::size_t i = 0; i < kRows; ++i) {
+    HWY_UNROLL(4)
+    for (std::size_t j = 0; j < kVectors; ++j) tile[i][j] = function(tile[i][j], i, j);
+  }
+}
+
+template <std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void StoreTile(const TileEnd& end, Tile<kRows, kVectors>& tile, float* c,
+                          std::size_t c_stride) {
+  const Floats d;
+  const auto at = [=](std::size_t i, std::size_t j)
+                      HWY_ATTR { return c + i * c_stride + j * kLanes; };
+  if (end.add_c) {
+    const Vector beta = hn::Set(d, end.beta);
+    ForEach<kRows, kVectors>(tile, [&](Vector sum, std::size_t i, std::size_t j) HWY_ATTR {
+      return hn::Add(hn::Mul(hn::LoadU(d, at(i, j)), beta), sum);
+    });
+  }
+  if (end.row_bias != nullptr) {
+    ForEach<kRows, kVectors>(tile, [&](Vector sum, std::size_t i, std::size_t) HWY_ATTR {
+      return hn::Add(sum, hn::Set(d, end.row_bias[i]));
+    });
+  }
+  if (end.column_bias != nullptr) {
+    ForEach<kRows, kVectors>(tile, [&](Vector sum, std::size_t, std::size_t j) HWY_ATTR {
+      return hn::Add(sum, hn::LoadU(d, end.column_bias + j * kLanes));
+    });
+  }
+  if (end.relu) {
+    ForEach<kRows, kVectors>(tile, [&](Vector sum, std::size_t, std::size_t) HWY_ATTR {
+      return hn::IfThenZeroElse(hn::Lt(sum, hn::Zero(d)), sum);
+    });
+  }
+  ForEach<kRows, kVectors>(tile, [&](Vector sum, std::size_t i, std::size_t j) HWY_ATTR {
+    hn::StoreU(sum, d, at(i, j));
+    return sum;
+  });
+}
+
+using TileFunction = void(std::size_t depth, const float* a, std::size_t a_stride,
+                          const float* panel, const TileEnd& end, float* c, std::size_t c_stride);
+
+// Nothing is prefetched: the hardware follows the rows of A and the panels by itself, and
+// prefetching C, the next rows of A or the next block of B was tried and cost more in
+// line-fill buffers than it hid (a tenth of the time at k = 64, nothing gained elsewhere).
+template <std::size_t kRows, std::size_t kVectors>
+void MultiplyTile(std::size_t depth, const float* a, std::size_t a_stride, const float* panel,
+                  const TileEnd& end, float* c, std::size_t c_stride) {
+  const Floats d;
+  Tile<kRows, kVectors> tile;
+  ForEach<kRows, kVectors>(tile,
+                           [=](Vector, std::size_t, std::size_t) HWY_ATTR { return hn::Zero(d); });
+  RowPointers<kRows> rows(a, a_stride);
+  for (; depth >= kStep; depth -= kStep) {
+    MultiplyStep<kRows, kVectors>(rows, panel, tile);
+    rows.Advance(kStep);
+    panel += kStep * kPanelColumns;
+  }
+  for (; depth > 0; --depth) {
+    MultiplyOne<kRows, kVectors>(rows, 0, panel, tile);
+    rows.Advance(1);
+    panel += kPanelColumns;
+  }
+  StoreTile<kRows, kVectors>(end, tile, c, c_stride);
+}
+
+using TileHeights = std::array<TileFunction*, kTileRows>;
+
+template <std::size_t kVectors, std::size_t... kRow>
+constexpr TileHeights MakeTileHeights(std::index_sequence<kRow...>) {
+  return {&MultiplyTile<kRow + 1, kVectors>...};
+}
+template <std::size_t... kVector>
+constexpr std::array<TileHeights, kTileVectors> MakeTiles(std::index_sequence<kVector...>) {
+  return {MakeTileHeights<kVector + 1>(std::make_index_sequence<kTileRows>())...};
+}
+
+// kTiles[vectors - 1][rows - 1]: every size there is, so that a remainder costs what it holds.
+inline constexpr std::array<TileHeights, kTileVectors> kTiles =
+    MakeTiles(std::make_index_sequence<kTileVectors>());
+
+}  // namespace shoal::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
