@@ -1,14 +1,25 @@
 // The subcommands of `shoal`, one file each. A function adds its command with its
-// options to `app`; the command runs inside app.parse(). One that fails says why on
-// stderr and throws CLI::RuntimeError(exit code), which is how CLI11 leaves a callback.
-// Every command that has a result takes --json.
+// options to `app`; the command runs inside app.parse(). Every command that has a
+// result takes --json.
 #pragma once
 
 #include <CLI/CLI.hpp>
+
+#include "base/status.h"
 
 namespace shoal {
 
 // `shoal version`: what this binary is, for bug reports.
 void AddVersion(CLI::App& app);
+// `shoal doctor`: what this machine can do, and what its owner should know.
+void AddDoctor(CLI::App& app);
+// `shoal bench`: comparisons with the peers, in one run.
+void AddBench(CLI::App& app);
+// `shoal sim`: a seeded cluster in which things break.
+void AddSim(CLI::App& app);
+
+// How a command fails: says why on stderr and leaves the callback with exit code 1.
+// Does nothing if `status` is OK.
+void ExitOnError(const Status& status);
 
 }  // namespace shoal

@@ -8,12 +8,12 @@
 
 #include "kernels/target.h"
 #include "os/loop.h"
-#include "os/sys_root.h"
-#include "os/tcp_network.h"
+#include "os/machine/sys_root.h"
+#include "os/net/tcp_network.h"
 #include "os/thread_pool.h"
 #include "shoal/commands.h"
 #include "shoal/doctor_report.h"
-#include "shoal/link_test.h"
+#include "shoal/link_speed.h"
 
 namespace shoal {
 namespace {

@@ -65,20 +65,16 @@ struct Lines {
   void Add(std::string_view name, std::string_view value) {
     text += fmt::format("{:<12} {}\n", name, value);
   }
-  template <class T>
-  void Add(std::string_view name, const Result<T>& value, std::string_view format) {
-    Add(name, value.ok() ? fmt::format(fmt::runtime(format), *value) : Missing(value.status()));
-  }
   static std::string Missing(const Status& why) { return fmt::format("- ({})", why.message()); }
 
   std::string text;
 };
 
 template <class T>
-void AppendIfKnown(std::string& text, const Result<T>& value, std::string_view format) {
+void AppendIfKnown(std::string& text, const Result<T>& value, fmt::format_string<const T&> format) {
   if (!value.ok()) return;
   if (!text.empty()) text += ", ";
-  text += fmt::format(fmt::runtime(format), *value);
+  text += fmt::format(format, *value);
 }
 
 std::string BatteryText(const Result<os::Battery>& battery) {
@@ -181,7 +177,9 @@ std::string ToText(const DoctorReport& report) {
   lines.Add("memory", MemoryText(machine.sensors.memory));
   lines.Add("battery", BatteryText(machine.sensors.battery));
   lines.Add("heat", ThermalText(machine.sensors.thermal));
-  lines.Add("clock", machine.sensors.clock_limit, "limited to {:.0%} of its maximum");
+  const Result<double>& limit = machine.sensors.clock_limit;
+  lines.Add("clock", limit.ok() ? fmt::format("up to {:.0f} % of its maximum", *limit * 100)
+                                : Lines::Missing(limit.status()));
   lines.Add("GEMM",
             fmt::format("{:.1f} GFLOP/s with {} threads{}", report.speeds.gemm_gflops,
                         report.speeds.threads, report.pool.cores.empty() ? "" : ", pinned"));

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "os/machine_info.h"
+#include "os/machine/machine_info.h"
 #include "os/pool_plan.h"
-#include "shoal/link_test.h"
+#include "shoal/link_speed.h"
 #include "shoal/speeds.h"
 
 namespace shoal {

@@ -1,11 +1,17 @@
 #include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 #include "shoal/commands.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"Turns a rack of old phones into one deep-learning machine.", "shoal"};
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // Not 1: CLI11 would then not name an unknown command.
   shoal::AddVersion(app);
+  shoal::AddDoctor(app);
+  shoal::AddBench(app);
+  shoal::AddSim(app);
   CLI11_PARSE(app, argc, argv);
-  return 0;
+  if (!app.get_subcommands().empty()) return 0;
+  fmt::print("{}", app.help());
+  return 1;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shoal/commands.h"
@@ -68,7 +69,7 @@ Status RunSim(SimOptions options) {
       std::chrono::milliseconds(static_cast<std::int64_t>(options.seconds * 1e3));
   const bool narrate = !options.json && !options.quiet;
   sim::Trace::Line transcript;
-  if (narrate) transcript = [](const std::string& line) { fmt::print("{}\n", line); };
+  if (narrate) transcript = [](std::string_view line) { fmt::print("{}\n", line); };
   SHOAL_ASSIGN_OR_RETURN(const sim::RollCallResult result,
                          sim::RunRollCall(options.roll_call, transcript));
   fmt::print("{}", options.json ? ToJson(options.roll_call, result).dump(2) + "\n"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/gemm.h"
-#include "kernels/reduce.h"
+#include "kernels/peak.h"
 #include "tensor/tensor.h"
 
 namespace shoal {
@@ -56,12 +56,12 @@ Result<double> ReadGbPerS(const Clock& clock, Parallel& parallel, std::size_t by
   SHOAL_ASSIGN_OR_RETURN(const Tensor buffer, Tensor::Zeros(DType::kF32, {floats}));
   const std::span<const float> all(buffer.data<float>(), static_cast<std::size_t>(floats));
   const std::size_t parts = parallel.workers();
-  std::vector<float> sums(parts);
+  std::vector<double> sums(parts);
   const double seconds = BestSeconds(clock, limit, [&] {
     parallel.Run(parts, [&](std::size_t part, std::size_t) {
       const std::size_t begin = all.size() * part / parts;
       const std::size_t end = all.size() * (part + 1) / parts;
-      sums[part] = kernels::Sum(all.subspan(begin, end - begin));
+      sums[part] = kernels::RunReadLoop(all.subspan(begin, end - begin));
     });
   });
   return static_cast<double>(bytes) / seconds * 1e-9;

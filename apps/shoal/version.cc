@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/revision.h"
 #include "kernels/target.h"
 #include "shoal/commands.h"
 
@@ -21,13 +22,15 @@ std::vector<std::string> KernelNames() {
 void PrintVersion(bool json) {
   const std::vector<std::string> kernel_names = KernelNames();
   if (json) {
-    const nlohmann::ordered_json object = {
-        {"version", SHOAL_VERSION}, {"compiler", SHOAL_COMPILER}, {"kernels", kernel_names}};
+    const nlohmann::ordered_json object = {{"version", SHOAL_VERSION},
+                                           {"compiler", SHOAL_COMPILER},
+                                           {"arithmetic", kernels::kKernelRevision},
+                                           {"kernels", kernel_names}};
     fmt::print("{}\n", object.dump());
     return;
   }
-  fmt::print("shoal {} ({}; kernels: {})\n", SHOAL_VERSION, SHOAL_COMPILER,
-             fmt::join(kernel_names, ", "));
+  fmt::print("shoal {} ({}; arithmetic {}; kernels: {})\n", SHOAL_VERSION, SHOAL_COMPILER,
+             kernels::kKernelRevision, fmt::join(kernel_names, ", "));
 }
 
 }  // namespace

@@ -70,6 +70,8 @@ constexpr std::size_t QueueBytesMax(Traffic traffic) {
 
 class NetworkEvents {
  public:
+  virtual ~NetworkEvents() = default;
+
   virtual void OnPeerUp(NodeId peer) = 0;
 
   // The link to `peer` is gone, or Connect to it failed. kUnavailable: refused,
@@ -83,9 +85,6 @@ class NetworkEvents {
   // A Send in this class was refused with kResourceExhausted; by now the queue has
   // drained to half of its limit.
   virtual void OnWritable(NodeId peer, Traffic traffic) = 0;
-
- protected:
-  ~NetworkEvents() = default;
 };
 
 class Network {

@@ -22,7 +22,8 @@ class UniqueFunction<R(Args...)> {
   requires(!std::is_same_v<std::remove_cvref_t<F>, UniqueFunction> &&
            std::is_invocable_r_v<R, F&, Args...>)
       UniqueFunction(F&& f)  // NOLINT: implicit, so that a lambda can be passed
-      : callable_(std::make_unique<Callable<std::remove_cvref_t<F>>>(std::forward<F>(f))) {}
+      : callable_(std::make_unique<Callable<std::remove_cvref_t<F>>>(
+            std::remove_cvref_t<F>(std::forward<F>(f)))) {}
 
   explicit operator bool() const { return callable_ != nullptr; }
 
@@ -42,8 +43,7 @@ class UniqueFunction<R(Args...)> {
   };
   template <class F>
   struct Callable final : Base {
-    template <class G>
-    explicit Callable(G&& g) : f(std::forward<G>(g)) {}
+    explicit Callable(F callable) : f(std::move(callable)) {}
     R Call(Args... args) override { return f(std::forward<Args>(args)...); }
     F f;
   };

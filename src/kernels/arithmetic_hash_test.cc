@@ -1,7 +1,8 @@
 // The bits of our arithmetic, as hashes that never change. Compared on every target of every CPU
 // this test runs on (x86, and ARM CPUs under qemu), with every compiler: what agrees with the same
 // constant agrees with each other. Whoever changes one on purpose changes the arithmetic: nodes of
-// different versions then no longer compute the same, and the kernel revision must change with it.
+// different versions then no longer compute the same, and kKernelRevision (revision.h) must change
+// with it.
 #include <gtest/gtest.h>
 
 #include <string_view>

@@ -19,7 +19,7 @@
 #include <cstddef>
 
 #include "base/parallel.h"
-#include "kernels/aligned_buffer.h"
+#include "kernels/float_scratch.h"
 #include "kernels/target.h"
 
 namespace shoal::kernels {
@@ -57,7 +57,7 @@ class PackedB {
   std::size_t k_;
   std::size_t n_;
   Target target_;
-  AlignedBuffer buffer_;
+  FloatScratch buffer_;
 };
 
 // The memory that Gemm needs beside its operands, at most 1.1 MiB per worker (AVX-512;
@@ -69,7 +69,7 @@ class GemmWorkspace {
   float* Reserve(std::size_t count) { return buffer_.Reserve(count); }
 
  private:
-  AlignedBuffer buffer_;
+  FloatScratch buffer_;
 };
 
 struct GemmArgs {

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "os/net/connection_internal.h"
-#include "os/net/openssl_internal.h"
 #include "os/net/network_test_util.h"
+#include "os/net/openssl_internal.h"
 
 namespace shoal::os {
 namespace {

@@ -1,4 +1,4 @@
-#include "shoal/link_test.h"
+#include "shoal/link_speed.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "os/tcp_network.h"
+#include "os/net/tcp_network.h"
 
 namespace shoal {
 namespace {
@@ -58,7 +58,7 @@ class Asker final : public NetworkEvents {
     return Await([this] { return up_; });
   }
 
-  // Seconds until an echo of `payload`'s kind has come back.
+  // All in seconds.
   Result<double> RoundTrip() {
     const Instant before = loop_.Now();
     const std::uint64_t echoes = echoes_ + 1;
@@ -75,15 +75,17 @@ class Asker final : public NetworkEvents {
     return ToSeconds(loop_.Now() - before);
   }
 
-  // The responder returns activations that end a transfer as an echo would: the last
-  // frame is answered, so that the time counts until everything has arrived.
+  // The frame of one byte behind the transfer is echoed, so that the time counts until
+  // everything has arrived. It is offered after every event until the queue has room.
   Result<double> Transmit(std::uint64_t bytes) {
     const Instant before = loop_.Now();
     bytes_to_send_ = bytes;
     SendZeros(network_, kLinkResponder, bytes_to_send_);
-    SHOAL_RETURN_IF_ERROR(Await([&] { return bytes_to_send_ == 0; }));
     const std::uint64_t echoes = echoes_ + 1;
-    SHOAL_RETURN_IF_ERROR(network_.Send(kLinkResponder, Traffic::kActivations, Frame(1)));
+    SHOAL_RETURN_IF_ERROR(Await([&] {
+      return bytes_to_send_ == 0 &&
+             network_.Send(kLinkResponder, Traffic::kActivations, Frame(1)).ok();
+    }));
     SHOAL_RETURN_IF_ERROR(Await([&] { return echoes_ == echoes; }));
     return ToSeconds(loop_.Now() - before);
   }
@@ -121,10 +123,9 @@ class Asker final : public NetworkEvents {
 template <class Transfer>
 Result<double> MbitPerS(Transfer transfer) {
   constexpr double kSecondsWanted = 2;
+  constexpr double kFramesMax = kLinkTransferBytesMax / double{kTransferFrameBytes};
   SHOAL_ASSIGN_OR_RETURN(const double probe, transfer(kTransferFrameBytes));
-  const double frames =
-      std::clamp(kSecondsWanted / std::max(probe, 1e-6), 1.0,
-                 static_cast<double>(kLinkTransferBytesMax / kTransferFrameBytes));
+  const double frames = std::clamp(kSecondsWanted / std::max(probe, 1e-6), 1.0, kFramesMax);
   const std::uint64_t bytes = static_cast<std::uint64_t>(frames) * kTransferFrameBytes;
   SHOAL_ASSIGN_OR_RETURN(const double seconds, transfer(bytes));
   return static_cast<double>(bytes) * 8e-6 / seconds;

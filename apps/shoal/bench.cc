@@ -1,0 +1,14 @@
+// `shoal bench`: the benchmarks that a user wants on a machine without the sources.
+#include "bench/gemm_command.h"
+#include "shoal/commands.h"
+
+namespace shoal {
+
+void AddBench(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", "Compare with the peers, in one run");
+  command->require_subcommand(1);
+  bench::SetUpGemmCommand(*command->add_subcommand(
+      "gemm", "Matrix multiplication beside OpenBLAS and oneDNN; a ratio above 1: ours is faster"));
+}
+
+}  // namespace shoal

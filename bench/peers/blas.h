@@ -1,0 +1,31 @@
+// The libraries our GEMM is compared with, loaded when a benchmark asks for them, so that
+// the program itself depends on neither. Static builds load none (no_blas.cc).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shoal::bench {
+
+// C[m, n] = A[m, k] · B[k, n], dense and row-major.
+struct BlasProblem {
+  std::size_t m = 0;
+  std::size_t n = 0;
+  std::size_t k = 0;
+  const float* a = nullptr;
+  const float* b = nullptr;
+  float* c = nullptr;
+};
+
+struct BlasPeer {
+  std::string name;
+  std::function<void(std::size_t threads)> set_threads;
+  std::function<void(const BlasProblem& problem)> multiply;
+};
+
+// Those that are installed. Call it before other threads run: it sets the environment.
+std::vector<BlasPeer> LoadBlasPeers();
+
+}  // namespace shoal::bench
