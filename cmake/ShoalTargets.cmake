@@ -67,7 +67,7 @@ function(shoal_test name)
   endif()
   shoal_program(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LINK GTest::gtest_main ${ARG_LINK})
   include(GoogleTest)
-  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 120
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 120
     PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
