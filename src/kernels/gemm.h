@@ -26,8 +26,8 @@ namespace shoal::kernels {
 
 // Part of the arithmetic: changing it changes the bits of every network. 3 × 3
 // convolutions of 128, 256 and 512 channels have a k of 3, 6 and 12 blocks. Measured with
-// AVX-512: 256 is 2 % slower, 512 is 2 % faster in large squares but leaves phones less
-// than half of a 32 KiB L1 for the rows of A.
+// AVX-512: 256 is 2 % slower; 512 is 2 % faster in large squares, but a panel and a tile's
+// rows (27 KiB with NEON) would no longer fit the 32 KiB L1 of a phone.
 inline constexpr std::size_t kGemmDepth = 384;
 
 // A matrix in row-major memory and how it is read: element (i, j) of op(M) is
@@ -61,7 +61,7 @@ class PackedB {
 };
 
 // The memory that Gemm needs beside its operands, at most 1.1 MiB per worker (AVX-512;
-// 0.6 with AVX2, 0.4 with NEON). It grows to the largest call and is then reused without
+// 0.7 with AVX2, 0.3 with NEON). It grows to the largest call and is then reused without
 // allocation. One call at a time.
 class GemmWorkspace {
  public:

@@ -8,6 +8,7 @@
 #include <optional>
 #include <ostream>
 #include <string_view>
+#include <type_traits>
 
 namespace shoal {
 
@@ -29,40 +30,22 @@ const DTypeInfo& Info(DType dtype);
 std::optional<DType> ParseDType(std::string_view name);
 std::ostream& operator<<(std::ostream& out, DType dtype);
 
-// F16 and BF16 values as stored; kernels/ converts them.
-struct F16 {
-  std::uint16_t bits = 0;
-  bool operator==(const F16&) const = default;
-};
-struct BF16 {
-  std::uint16_t bits = 0;
-  bool operator==(const BF16&) const = default;
-};
-
-// DTypeOf<T>: the DType whose elements are T in memory.
+// Whether elements of `dtype` are T in memory. 16-bit floats are their bits, a uint16_t:
+// C++20 has no type for them, and kernels/convert.h makes floats of them.
 template <class T>
-struct DTypeOfType;
-template <>
-struct DTypeOfType<float> {
-  static constexpr DType kValue = DType::kF32;
-};
-template <>
-struct DTypeOfType<F16> {
-  static constexpr DType kValue = DType::kF16;
-};
-template <>
-struct DTypeOfType<BF16> {
-  static constexpr DType kValue = DType::kBF16;
-};
-template <>
-struct DTypeOfType<std::int8_t> {
-  static constexpr DType kValue = DType::kI8;
-};
-template <>
-struct DTypeOfType<std::int32_t> {
-  static constexpr DType kValue = DType::kI32;
-};
-template <class T>
-inline constexpr DType kDTypeOf = DTypeOfType<T>::kValue;
+constexpr bool IsElementOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return std::is_same_v<T, float>;
+    case DType::kF16:
+    case DType::kBF16:
+      return std::is_same_v<T, std::uint16_t>;
+    case DType::kI8:
+      return std::is_same_v<T, std::int8_t>;
+    case DType::kI32:
+      return std::is_same_v<T, std::int32_t>;
+  }
+  return false;
+}
 
 }  // namespace shoal

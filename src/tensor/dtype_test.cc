@@ -13,11 +13,18 @@ TEST(DTypeTest, NamesRoundTrip) {
 }
 
 TEST(DTypeTest, SizesAreThoseOfTheElements) {
-  EXPECT_EQ(Info(kDTypeOf<float>).block_bytes, sizeof(float));
-  EXPECT_EQ(Info(kDTypeOf<F16>).block_bytes, sizeof(F16));
-  EXPECT_EQ(Info(kDTypeOf<BF16>).block_bytes, sizeof(BF16));
-  EXPECT_EQ(Info(kDTypeOf<std::int8_t>).block_bytes, sizeof(std::int8_t));
-  EXPECT_EQ(Info(kDTypeOf<std::int32_t>).block_bytes, sizeof(std::int32_t));
+  EXPECT_EQ(Info(DType::kF32).block_bytes, sizeof(float));
+  EXPECT_EQ(Info(DType::kF16).block_bytes, sizeof(std::uint16_t));
+  EXPECT_EQ(Info(DType::kBF16).block_bytes, sizeof(std::uint16_t));
+  EXPECT_EQ(Info(DType::kI8).block_bytes, sizeof(std::int8_t));
+  EXPECT_EQ(Info(DType::kI32).block_bytes, sizeof(std::int32_t));
+}
+
+TEST(DTypeTest, KnowsItsElements) {
+  EXPECT_TRUE(IsElementOf<float>(DType::kF32));
+  EXPECT_TRUE(IsElementOf<std::uint16_t>(DType::kF16));
+  EXPECT_FALSE(IsElementOf<float>(DType::kF16));
+  EXPECT_FALSE(IsElementOf<std::int8_t>(DType::kI32));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class BasicTensorView {
   // REQUIRES: the elements are T.
   template <class T>
   auto data() const {
-    SHOAL_CHECK_EQ(dtype_, kDTypeOf<T>);
+    SHOAL_CHECK(IsElementOf<T>(dtype_));
     using Element = std::conditional_t<std::is_const_v<Byte>, const T, T>;
     return reinterpret_cast<Element*>(data_);
   }
