@@ -126,10 +126,11 @@ Report RunGemmBench(const GemmBenchOptions& options, const MakeParallel& make_pa
     problems.assign(std::begin(kSquare), std::end(kSquare));
     problems.insert(problems.end(), std::begin(kConvolutions), std::end(kConvolutions));
   }
+  std::vector<std::unique_ptr<Parallel>> pools;
+  for (const std::size_t threads : options.threads) pools.push_back(make_parallel(threads));
   const std::vector<BlasPeer> peers = LoadBlasPeers();
   Report report{.bench = "gemm", .rows = {}};
-  for (const std::size_t threads : options.threads) {
-    const std::unique_ptr<Parallel> parallel = make_parallel(threads);
+  for (const std::unique_ptr<Parallel>& parallel : pools) {
     const double peak = PeakGflops(*parallel, options.target, effort);
     for (const Problem& problem : problems) {
       report.rows.push_back(RunRace(problem, *parallel, options.target, peers, effort));

@@ -53,7 +53,10 @@ std::optional<BlasPeer> LoadOneDnn() {
   using SetThreads = void(int);
   using Sgemm = int(char, char, std::int64_t, std::int64_t, std::int64_t, float, const float*,
                     std::int64_t, const float*, std::int64_t, float, float*, std::int64_t);
-  // Debian's takes its threads from OpenMP.
+  // Debian's takes its threads from OpenMP, which leaves two of them on one core for seconds
+  // unless told to bind them: 5 instead of 370 GFLOP/s at 256 cubed. It binds the calling
+  // thread too, so whoever plans threads of his own does that before.
+  setenv("OMP_PROC_BIND", "true", 0);
   auto* set_threads =
       Find<SetThreads>(dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL), "omp_set_num_threads");
   auto* sgemm = Find<Sgemm>(dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL), "dnnl_sgemm");

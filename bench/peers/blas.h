@@ -25,7 +25,8 @@ struct BlasPeer {
   std::function<void(const BlasProblem& problem)> multiply;
 };
 
-// Those that are installed. Call it before other threads run: it sets the environment.
+// Those that are installed. Sets the environment, and may bind the calling thread to its
+// core: make threads of your own before.
 std::vector<BlasPeer> LoadBlasPeers();
 
 }  // namespace shoal::bench
