@@ -15,7 +15,7 @@ echo "\$ shoal bench gemm --quick"
 "$shoal" bench gemm --quick
 
 say "3. Fifty phones in one thread: they crash, hang and lose their network, and all come back"
-echo "\$ shoal sim --nodes 50 --seed 42 --random-faults"
+echo "\$ shoal sim --nodes 50 --seed 42 --random-faults --seconds 30"
 "$shoal" sim --nodes 50 --seed 42 --random-faults --seconds 30
 
 say "The trace hash above is the same on every machine and compiler; run it again and compare."
