@@ -4,7 +4,15 @@
 
 #include <cstdio>
 
+#include "kernels/target.h"
+
 namespace shoal {
+
+std::string SlowKernelsWarning() {
+  if (kernels::BestTarget() != kernels::Target::kRef) return {};
+  return "this CPU lacks the vector instructions our kernels use (AVX2 with FMA, or NEON): "
+         "everything works, slowly";
+}
 
 void ExitOnError(const Status& status) {
   if (status.ok()) return;

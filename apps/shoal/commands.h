@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <string>
+
 #include "base/status.h"
 
 namespace shoal {
@@ -17,6 +19,9 @@ void AddDoctor(CLI::App& app);
 void AddBench(CLI::App& app);
 // `shoal sim`: a seeded cluster in which things break.
 void AddSim(CLI::App& app);
+
+// What to tell a user whose CPU none of our vector kernels run on; else empty.
+std::string SlowKernelsWarning();
 
 // How a command fails: says why on stderr and leaves the callback with exit code 1.
 // Does nothing if `status` is OK.

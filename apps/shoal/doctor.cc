@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "kernels/target.h"
 #include "os/loop.h"
 #include "os/machine/sys_root.h"
 #include "os/net/tcp_network.h"
@@ -54,11 +53,6 @@ Result<DoctorReport> Examine(const DoctorOptions& options) {
   SHOAL_ASSIGN_OR_RETURN(report.speeds,
                          MeasureSpeeds(loop, pool, MemoryForTheTest(sensors.memory)));
   report.advice = os::AdviseOwner(report.machine);
-  if (kernels::BestTarget() == kernels::Target::kRef) {
-    report.advice.insert(report.advice.begin(),
-                         "this CPU lacks the vector instructions our kernels use (AVX2 with FMA, "
-                         "or NEON): everything works, slowly");
-  }
   return report;
 }
 

@@ -1,6 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <cstdio>
+#include <string>
+
 #include "shoal/commands.h"
 
 int main(int argc, char** argv) {
@@ -10,6 +13,9 @@ int main(int argc, char** argv) {
   shoal::AddDoctor(app);
   shoal::AddBench(app);
   shoal::AddSim(app);
+  if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
+    fmt::print(stderr, "shoal: {}\n", warning);
+  }
   CLI11_PARSE(app, argc, argv);
   if (!app.get_subcommands().empty()) return 0;
   fmt::print("{}", app.help());
