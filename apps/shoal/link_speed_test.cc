@@ -74,7 +74,7 @@ TEST(LinkSpeedTest, NonsenseIsIgnored) {
   network.Attach(&stranger);
   network.Connect(kLinkResponder, responder.address());
   ASSERT_TRUE(loop.RunUntil([&] { return stranger.up; }, std::chrono::seconds(20)));
-  for (const std::size_t bytes : {0, 1, 8, 9, 10, 1000}) {
+  for (const std::size_t bytes : {0U, 1U, 8U, 9U, 10U, 1000U}) {
     EXPECT_TRUE(network.Send(kLinkResponder, Traffic::kControl, Frame(bytes)).ok());
   }
   EXPECT_TRUE(network.Send(kLinkResponder, Traffic::kBulk, Frame(1)).ok());
