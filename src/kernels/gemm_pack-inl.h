@@ -1,10 +1,10 @@
 // Copies that put op(A) and op(B) into the order in which the tiles read them.
 // Included once per target by gemm_kernel.cc.
-#if defined(SHOAL_KERNELS_GEMM_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SHOAL_KERNELS_GEMM_PACK_INL_H_
-#undef SHOAL_KERNELS_GEMM_PACK_INL_H_
+#if defined(SHOAL_KERNELS_GEMM_PACK_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHOAL_KERNELS_GEMM_PACK_INL_H
+#undef SHOAL_KERNELS_GEMM_PACK_INL_H
 #else
-#define SHOAL_KERNELS_GEMM_PACK_INL_H_
+#define SHOAL_KERNELS_GEMM_PACK_INL_H
 #endif
 
 #include <hwy/highway.h>

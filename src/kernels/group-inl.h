@@ -1,9 +1,9 @@
 // A group of 16 lanes as vectors of the target: scalar_group.h says what is computed with it.
-#if defined(SHOAL_KERNELS_GROUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SHOAL_KERNELS_GROUP_INL_H_
-#undef SHOAL_KERNELS_GROUP_INL_H_
+#if defined(SHOAL_KERNELS_GROUP_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHOAL_KERNELS_GROUP_INL_H
+#undef SHOAL_KERNELS_GROUP_INL_H
 #else
-#define SHOAL_KERNELS_GROUP_INL_H_
+#define SHOAL_KERNELS_GROUP_INL_H
 #endif
 
 #include <cstdint>

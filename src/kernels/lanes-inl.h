@@ -2,11 +2,11 @@
 // and stores that cope with the end of an array. Only operations with one possible result are
 // here: Highway's Min, Max, Round, ConvertTo and approximate reciprocals differ between targets
 // for some inputs, so the arithmetic does without them.
-#if defined(SHOAL_KERNELS_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SHOAL_KERNELS_LANES_INL_H_
-#undef SHOAL_KERNELS_LANES_INL_H_
+#if defined(SHOAL_KERNELS_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHOAL_KERNELS_LANES_INL_H
+#undef SHOAL_KERNELS_LANES_INL_H
 #else
-#define SHOAL_KERNELS_LANES_INL_H_
+#define SHOAL_KERNELS_LANES_INL_H
 #endif
 
 // Highway's header must see which targets were chosen.

@@ -1,10 +1,10 @@
 // Map: an operation on vectors applied along arrays. What it stores is canonical (no NaN but
 // 0x7fc00000); the last, partial vector is worked on in full and stored in part.
-#if defined(SHOAL_KERNELS_MAP_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SHOAL_KERNELS_MAP_INL_H_
-#undef SHOAL_KERNELS_MAP_INL_H_
+#if defined(SHOAL_KERNELS_MAP_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHOAL_KERNELS_MAP_INL_H
+#undef SHOAL_KERNELS_MAP_INL_H
 #else
-#define SHOAL_KERNELS_MAP_INL_H_
+#define SHOAL_KERNELS_MAP_INL_H
 #endif
 
 #include "kernels/lanes-inl.h"

@@ -6,11 +6,11 @@
 // NaN results are whatever the operations produce until Canonical() has seen them; kernels call
 // it before they store. Constants written in hexadecimal are exact; 1.0/6 and the like are the
 // double nearest to the quotient.
-#if defined(SHOAL_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SHOAL_KERNELS_MATH_INL_H_
-#undef SHOAL_KERNELS_MATH_INL_H_
+#if defined(SHOAL_KERNELS_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHOAL_KERNELS_MATH_INL_H
+#undef SHOAL_KERNELS_MATH_INL_H
 #else
-#define SHOAL_KERNELS_MATH_INL_H_
+#define SHOAL_KERNELS_MATH_INL_H
 #endif
 
 // Highway's header must see which targets were chosen.

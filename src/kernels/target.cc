@@ -81,8 +81,8 @@ std::optional<Target> ParseTarget(std::string_view name) {
 std::ostream& operator<<(std::ostream& out, Target target) { return out << TargetName(target); }
 
 std::span<const Target> SupportedTargets() {
-  static const std::vector<Target> kSupported = Detect();
-  return kSupported;
+  static const std::vector<Target> supported = Detect();
+  return supported;
 }
 
 }  // namespace shoal::kernels
