@@ -20,11 +20,8 @@ double Rounded(double x) { return x == 0 ? 0 : std::stod(fmt::format("{:.4g}", x
 
 Json MachineJson() {
   const os::CpuInfo cpu = os::ReadCpuInfo(os::SysRoot());
-  Json targets = Json::array();
-  for (const kernels::Target target : kernels::SupportedTargets()) {
-    targets.push_back(std::string(kernels::TargetName(target)));
-  }
-  return {{"cpu", cpu.chip}, {"cores", cpu.cores.size()}, {"targets", targets}};
+  return {
+      {"cpu", cpu.chip}, {"cores", cpu.cores.size()}, {"targets", kernels::SupportedTargetNames()}};
 }
 
 Json RowJson(const Row& row) {

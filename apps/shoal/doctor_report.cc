@@ -123,14 +123,6 @@ void AddCores(Lines& lines, const os::CpuInfo& cpu) {
   }
 }
 
-std::vector<std::string> TargetNames() {
-  std::vector<std::string> names;
-  for (const kernels::Target target : kernels::SupportedTargets()) {
-    names.emplace_back(kernels::TargetName(target));
-  }
-  return names;
-}
-
 }  // namespace
 
 Json ToJson(const DoctorReport& report) {
@@ -139,7 +131,7 @@ Json ToJson(const DoctorReport& report) {
       {"kernel", machine.kernel},
       {"model", Optional(machine.model)},
       {"chip", machine.cpu.chip},
-      {"targets", TargetNames()},
+      {"targets", kernels::SupportedTargetNames()},
       {"cores", CoresJson(machine.cpu)},
       {"cpuset", Optional(machine.cpu.cpuset)},
       {"memory", MemoryJson(machine.sensors.memory)},
@@ -172,7 +164,7 @@ std::string ToText(const DoctorReport& report) {
   lines.Add("system", machine.kernel);
   if (machine.model.ok()) lines.Add("model", *machine.model);
   if (!machine.cpu.chip.empty()) lines.Add("chip", machine.cpu.chip);
-  lines.Add("kernels", fmt::format("{}", fmt::join(TargetNames(), ", ")));
+  lines.Add("kernels", fmt::format("{}", fmt::join(kernels::SupportedTargetNames(), ", ")));
   AddCores(lines, machine.cpu);
   lines.Add("memory", MemoryText(machine.sensors.memory));
   lines.Add("battery", BatteryText(machine.sensors.battery));

@@ -11,16 +11,8 @@
 namespace shoal {
 namespace {
 
-std::vector<std::string> KernelNames() {
-  std::vector<std::string> names;
-  for (const kernels::Target target : kernels::SupportedTargets()) {
-    names.emplace_back(kernels::TargetName(target));
-  }
-  return names;
-}
-
 void PrintVersion(bool json) {
-  const std::vector<std::string> kernel_names = KernelNames();
+  const std::vector<std::string> kernel_names = kernels::SupportedTargetNames();
   if (json) {
     const nlohmann::ordered_json object = {{"version", SHOAL_VERSION},
                                            {"compiler", SHOAL_COMPILER},

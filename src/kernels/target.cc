@@ -85,4 +85,10 @@ std::span<const Target> SupportedTargets() {
   return supported;
 }
 
+std::vector<std::string> SupportedTargetNames() {
+  std::vector<std::string> names;
+  for (const Target target : SupportedTargets()) names.emplace_back(TargetName(target));
+  return names;
+}
+
 }  // namespace shoal::kernels

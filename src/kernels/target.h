@@ -6,7 +6,9 @@
 #include <optional>
 #include <ostream>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
 
@@ -27,6 +29,8 @@ std::ostream& operator<<(std::ostream& out, Target target);
 
 // What this CPU has, fastest first; ends with kRef.
 std::span<const Target> SupportedTargets();
+// The same as names, for people and reports.
+std::vector<std::string> SupportedTargetNames();
 inline Target BestTarget() { return SupportedTargets().front(); }
 
 // One row of an op's table. `Function` is a plain function type.
