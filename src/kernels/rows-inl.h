@@ -82,6 +82,20 @@ HWY_INLINE void AlongRow(std::size_t channels, const Body& body) {
   }
 }
 
+// The same with four vectors at a time while there are as many: calls
+// body(c, lanes, count), where `count` is a constant and vector i starts at c + i * L::kLanes. For
+// bodies that loop over many rows, where the loop is dear.
+template <class L, class Body>
+HWY_INLINE void AlongRowByFour(std::size_t channels, const Body& body) {
+  std::size_t c = 0;
+  for (; c + 4 * L::kLanes <= channels; c += 4 * L::kLanes) {
+    body(c, WholeVector<L>(), std::integral_constant<std::size_t, 4>());
+  }
+  AlongRow<L>(channels - c, [&](std::size_t rest, auto lanes) SHOAL_LAMBDA {
+    body(c + rest, lanes, std::integral_constant<std::size_t, 1>());
+  });
+}
+
 // value where y > 0, else 0: the gradient through a ReLU whose output is y.
 template <class L>
 HWY_INLINE typename L::F WherePositive(typename L::F y, typename L::F value) {
