@@ -103,6 +103,34 @@ HWY_INLINE typename L::F WherePositive(typename L::F y, typename L::F value) {
   return L::Select(zero < y, value, zero);
 }
 
+// y = op(inputs...) element by element for rows [begin, end); y may be an input. Rows without gaps
+// are taken as one.
+template <class L, class Op, class... Inputs>
+HWY_INLINE void MapRows(Rows y, std::size_t begin, std::size_t end, const Op& op,
+                        Inputs... inputs) {
+  const bool dense = y.stride == y.channels && (... && (inputs.stride == y.channels));
+  const std::size_t length = dense ? (end - begin) * y.channels : y.channels;
+  if (dense) end = begin + 1;
+  for (std::size_t row = begin; row < end; ++row) {
+    AlongRow<L>(length, [&](std::size_t c, auto lanes) SHOAL_LAMBDA {
+      lanes.Store(op(lanes.Load(inputs.row(row) + c)...), y.row(row) + c);
+    });
+  }
+}
+
+// The same, or with `accumulate` y += op(inputs...).
+template <class L, class Op, class... Inputs>
+HWY_INLINE void MapRowsTo(Rows y, bool accumulate, std::size_t begin, std::size_t end, const Op& op,
+                          Inputs... inputs) {
+  using F = typename L::F;
+  if (accumulate) {
+    const auto add = [&](F before, auto... x) SHOAL_LAMBDA { return before + op(x...); };
+    MapRows<L>(y, begin, end, add, ConstRows(y), inputs...);
+  } else {
+    MapRows<L>(y, begin, end, op, inputs...);
+  }
+}
+
 // Calls run(std::bool_constant...) with the conditions as types: a loop for each combination, so
 // that what is left out costs nothing in it.
 template <class Run>
