@@ -37,6 +37,11 @@ struct MatrixRef {
   const float* data = nullptr;
   std::size_t stride = 0;
   bool transposed = false;
+
+  // Element (i, j) of op(M).
+  const float* At(std::size_t i, std::size_t j) const {
+    return transposed ? data + j * stride + i : data + i * stride + j;
+  }
 };
 
 // op(B) in the order in which the kernels of one target read it: for weights that are

@@ -36,44 +36,62 @@ constexpr std::size_t kRowsMax = 16 * kTileRows;
 #endif
 static_assert(kBlockColumns % kPanelColumns == 0);
 
+struct Part {
+  std::size_t begin;
+  std::size_t size;
+};
+
 TileEnd EndAt(TileEnd end, std::size_t row, std::size_t column) {
   if (end.row_bias != nullptr) end.row_bias += row;
   if (end.column_bias != nullptr) end.column_bias += column;
   return end;
 }
 
-// A tile whose columns do not fill its vectors goes through a buffer where they do, so
-// that nothing beside C is read or written.
+float* RowOfC(const GemmBlock& block, std::size_t i) {
+  return block.c_rows != nullptr ? block.c_rows[i] : block.c + i * block.c_stride;
+}
+
+// A tile whose columns do not fill its vectors, or whose rows do not lie evenly in C, goes
+// through a buffer where they do, so that nothing beside C is read or written.
 void MultiplyThroughBuffer(TileFunction* tile, const GemmBlock& block, const float* a,
-                           const float* panel, TileEnd end, float* c, std::size_t rows,
-                           std::size_t columns) {
+                           const float* panel, TileEnd end, Part rows, Part columns) {
   HWY_ALIGN float buffer[kTileRows * kPanelColumns] = {};
   HWY_ALIGN float bias[kPanelColumns] = {};
-  if (end.add_c) CopyRows(c, block.c_stride, rows, columns, buffer, kPanelColumns);
+  if (end.add_c) {
+    for (std::size_t i = 0; i < rows.size; ++i) {
+      CopyRows(RowOfC(block, rows.begin + i) + columns.begin, 0, 1, columns.size,
+               buffer + i * kPanelColumns, 0);
+    }
+  }
   if (end.column_bias != nullptr) {
-    std::copy_n(end.column_bias, columns, bias);
+    std::copy_n(end.column_bias, columns.size, bias);
     end.column_bias = bias;
   }
   tile(block.depth, a, block.a_stride, panel, end, buffer, kPanelColumns);
-  CopyRows(buffer, kPanelColumns, rows, columns, c, block.c_stride);
+  for (std::size_t i = 0; i < rows.size; ++i) {
+    CopyRows(buffer + i * kPanelColumns, 0, 1, columns.size,
+             RowOfC(block, rows.begin + i) + columns.begin, 0);
+  }
 }
 
 // Rows outside, panels inside: a tile's rows of A stay in the L1 while panels come from
 // the L2. The other order measured a tenth slower.
 void MultiplyBlock(const GemmBlock& block) {
-  for (std::size_t i = 0; i < block.rows; i += kTileRows) {
+  const auto& tiles = block.a_panels ? kPanelTiles : kTiles;
+  const std::size_t a_step = block.a_panels ? block.a_stride : kTileRows * block.a_stride;
+  const float* a = block.a;
+  for (std::size_t i = 0; i < block.rows; i += kTileRows, a += a_step) {
     const std::size_t rows = std::min(kTileRows, block.rows - i);
-    const float* a = block.a + i * block.a_stride;
     for (std::size_t j = 0; j < block.columns; j += kPanelColumns) {
       const std::size_t columns = std::min(kPanelColumns, block.columns - j);
-      TileFunction* tile = kTiles[(columns - 1) / kLanes][rows - 1];
+      TileFunction* tile = tiles[(columns - 1) / kLanes][rows - 1];
       const float* panel = block.panels + j * block.depth;
       const TileEnd end = EndAt(block.end, i, j);
-      float* c = block.c + i * block.c_stride + j;
-      if (columns % kLanes == 0) {
+      if (columns % kLanes == 0 && block.c_rows == nullptr) {
+        float* c = block.c + i * block.c_stride + j;
         tile(block.depth, a, block.a_stride, panel, end, c, block.c_stride);
       } else {
-        MultiplyThroughBuffer(tile, block, a, panel, end, c, rows, columns);
+        MultiplyThroughBuffer(tile, block, a, panel, end, {i, rows}, {j, columns});
       }
     }
   }
@@ -85,9 +103,11 @@ GemmKernel Kernel() {
   return {.panel_columns = kPanelColumns,
           .panel_floats_max = kGemmDepth * kBlockColumns,
           .rows_max = kRowsMax,
+          .tile_rows = kTileRows,
           .multiply = &MultiplyBlock,
           .copy = &CopyRows,
-          .transpose = &Transpose};
+          .transpose = &Transpose,
+          .pack_a = &PackColumns<kTileRows>};
 }
 
 }  // namespace shoal::kernels::HWY_NAMESPACE

@@ -21,11 +21,15 @@ struct GemmBlock {
   std::size_t rows;
   std::size_t columns;
   std::size_t depth;  // At most kGemmDepth, or 0.
-  const float* a;     // Row-major.
+  // Row-major, a_stride floats between rows; or in panels [rows / tile_rows, depth, tile_rows]
+  // with a_stride floats between panels.
+  const float* a;
   std::size_t a_stride;
+  bool a_panels = false;
   const float* panels;  // B as [columns / panel_columns, depth, panel_columns], padded with zeros.
-  float* c;             // Row-major.
+  float* c;             // Row-major, unless c_rows says where each row is.
   std::size_t c_stride;
+  float* const* c_rows = nullptr;
   TileEnd end;
 };
 
@@ -39,9 +43,13 @@ struct GemmKernel {
   std::size_t panel_floats_max;
   // Rows that share a trip through C and, if A has to be copied, a copy.
   std::size_t rows_max;
+  std::size_t tile_rows;  // Of a panel of A.
   void (*multiply)(const GemmBlock& block);
   CopyFunction* copy;       // out[r * out_stride + c] = in[r * in_stride + c]
   CopyFunction* transpose;  // out[c * out_stride + r] = in[r * in_stride + c]
+  // Columns into panels of A, out_stride floats apart: p = c / tile_rows,
+  // out[p * out_stride + r * tile_rows + c % tile_rows] = in[r * in_stride + c]
+  CopyFunction* pack_a;
 };
 
 // The definition in plain C++ (gemm_ref.cc).

@@ -25,6 +25,11 @@ inline void CopyRows(const float* HWY_RESTRICT in, std::size_t in_stride, std::s
   for (std::size_t r = 0; r < rows; ++r) {
     std::size_t c = 0;
     for (; c + lanes <= columns; c += lanes) hn::StoreU(hn::LoadU(d, in + c), d, out + c);
+    if (c < columns && columns > lanes) {  // Some floats twice, rather than one by one.
+      c = columns - lanes;
+      hn::StoreU(hn::LoadU(d, in + c), d, out + c);
+      c = columns;
+    }
     for (; c < columns; ++c) out[c] = in[c];
     in += in_stride;
     out += out_stride;
@@ -83,6 +88,34 @@ inline void Transpose(const float* HWY_RESTRICT in, std::size_t in_stride, std::
   }
   for (; r < rows; ++r) {
     for (std::size_t c = 0; c < columns; ++c) out[c * out_stride + r] = in[r * in_stride + c];
+  }
+}
+
+// Copies kCount floats, with the fewest vectors.
+template <std::size_t kCount>
+HWY_INLINE void CopyFew(const float* HWY_RESTRICT in, float* HWY_RESTRICT out) {
+  constexpr std::size_t kLanesMax = hn::MaxLanes(hn::CappedTag<float, 16>());
+  constexpr std::size_t kPart = kCount >= 16 && kLanesMax >= 16 ? 16
+                                : kCount >= 8 && kLanesMax >= 8 ? 8
+                                : kCount >= 4                   ? 4
+                                : kCount >= 2                   ? 2
+                                                                : 1;
+  const hn::CappedTag<float, kPart> d;
+  hn::StoreU(hn::LoadU(d, in), d, out);
+  if constexpr (kCount > kPart) CopyFew<kCount - kPart>(in + kPart, out + kPart);
+}
+
+// Columns into panels of kWidth, out_stride floats apart: p = c / kWidth,
+// out[p * out_stride + r * kWidth + c % kWidth] = in[r * in_stride + c]
+template <std::size_t kWidth>
+void PackColumns(const float* HWY_RESTRICT in, std::size_t in_stride, std::size_t rows,
+                 std::size_t columns, float* HWY_RESTRICT out, std::size_t out_stride) {
+  for (std::size_t r = 0; r < rows; ++r) {
+    float* HWY_RESTRICT to = out + r * kWidth;
+    std::size_t c = 0;
+    for (; c + kWidth <= columns; c += kWidth, to += out_stride) CopyFew<kWidth>(in + c, to);
+    for (std::size_t i = c; i < columns; ++i) to[i - c] = in[i];
+    in += in_stride;
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/gemm_kernel.h"
@@ -54,6 +55,7 @@ class RowPointers {
   HWY_INLINE const float* operator[](std::size_t row) const {
     return third_[row / 3] + row % 3 * stride_;
   }
+  HWY_INLINE float At(std::size_t row, std::size_t k) const { return (*this)[row][k]; }
   HWY_INLINE void Advance(std::size_t count) {
     HWY_UNROLL(8)
     for (std::size_t i = 0; i < kRows; i += 3) third_[i / 3] += count;
@@ -64,9 +66,21 @@ class RowPointers {
   std::size_t stride_;
 };
 
+// The same for a panel of A, [depth, kTileRows].
+class PanelRows {
+ public:
+  HWY_INLINE PanelRows(const float* a, std::size_t /*stride*/) : a_(a) {}
+  HWY_INLINE const float* Column(std::size_t k) const { return a_ + k * kTileRows; }
+  HWY_INLINE float At(std::size_t row, std::size_t k) const { return Column(k)[row]; }
+  HWY_INLINE void Advance(std::size_t count) { a_ += count * kTileRows; }
+
+ private:
+  const float* a_;
+};
+
 // tile += column `k` of the rows of A times one row of the panel.
-template <std::size_t kRows, std::size_t kVectors>
-HWY_INLINE void MultiplyOne(const RowPointers<kRows>& a, std::size_t k, const float* panel,
+template <std::size_t kRows, std::size_t kVectors, class Rows>
+HWY_INLINE void MultiplyOne(const Rows& a, std::size_t k, const float* panel,
                             Tile<kRows, kVectors>& tile) {
   const Floats d;
   Vector b[kVectors];
@@ -74,7 +88,7 @@ HWY_INLINE void MultiplyOne(const RowPointers<kRows>& a, std::size_t k, const fl
   for (std::size_t j = 0; j < kVectors; ++j) b[j] = hn::Load(d, panel + j * kLanes);
   HWY_UNROLL(16)
   for (std::size_t i = 0; i < kRows; ++i) {
-    const Vector value = hn::Set(d, a[i][k]);
+    const Vector value = hn::Set(d, a.At(i, k));
     HWY_UNROLL(4)
     for (std::size_t j = 0; j < kVectors; ++j) tile[i][j] = hn::MulAdd(value, b[j], tile[i][j]);
   }
@@ -116,10 +130,41 @@ HWY_INLINE void MultiplyStep(const RowPointers<kRows>& a, const float* panel,
   MultiplyLane<2>(values, panel, tile);
   MultiplyLane<3>(values, panel, tile);
 }
-#else
+
+// Row kRow of the tile += its value in a column of a panel of A, of which `low` holds the first
+// four and `high` the last four.
+template <std::size_t kRow, std::size_t kRows, std::size_t kVectors>
+HWY_INLINE void MultiplyRow(Vector low, Vector high, const Vector (&b)[kVectors],
+                            Tile<kRows, kVectors>& tile) {
+  constexpr int kLane = static_cast<int>(kRow < 4 ? kRow : kRow - (kTileRows - 4));
+  const Vector value = hn::Broadcast<kLane>(kRow < 4 ? low : high);
+  HWY_UNROLL(4)
+  for (std::size_t j = 0; j < kVectors; ++j) tile[kRow][j] = hn::MulAdd(value, b[j], tile[kRow][j]);
+}
+
+template <std::size_t kRows, std::size_t kVectors, std::size_t... kRow>
+HWY_INLINE void MultiplyColumn(const float* a, const float* panel, Tile<kRows, kVectors>& tile,
+                               std::index_sequence<kRow...>) {
+  const Floats d;
+  Vector b[kVectors];
+  HWY_UNROLL(4)
+  for (std::size_t j = 0; j < kVectors; ++j) b[j] = hn::Load(d, panel + j * kLanes);
+  const Vector low = hn::LoadU(d, a);
+  const Vector high = hn::LoadU(d, a + kTileRows - 4);
+  (MultiplyRow<kRow>(low, high, b, tile), ...);
+}
+
 template <std::size_t kRows, std::size_t kVectors>
-HWY_INLINE void MultiplyStep(const RowPointers<kRows>& a, const float* panel,
-                             Tile<kRows, kVectors>& tile) {
+HWY_INLINE void MultiplyStep(const PanelRows& a, const float* panel, Tile<kRows, kVectors>& tile) {
+  HWY_UNROLL(4)
+  for (std::size_t k = 0; k < kStep; ++k) {
+    MultiplyColumn<kRows, kVectors>(a.Column(k), panel + k * kPanelColumns, tile,
+                                    std::make_index_sequence<kRows>());
+  }
+}
+#else
+template <std::size_t kRows, std::size_t kVectors, class Rows>
+HWY_INLINE void MultiplyStep(const Rows& a, const float* panel, Tile<kRows, kVectors>& tile) {
   HWY_UNROLL(4)
   for (std::size_t k = 0; k < kStep; ++k) {
     MultiplyOne<kRows, kVectors>(a, k, panel + k * kPanelColumns, tile);
@@ -175,14 +220,14 @@ using TileFunction = void(std::size_t depth, const float* a, std::size_t a_strid
 // Nothing is prefetched: the hardware follows the rows of A and the panels by itself, and
 // prefetching C, the next rows of A or the next block of B was tried and cost more in
 // line-fill buffers than it hid (a tenth of the time at k = 64, nothing gained elsewhere).
-template <std::size_t kRows, std::size_t kVectors>
+template <std::size_t kRows, std::size_t kVectors, class Rows>
 void MultiplyTile(std::size_t depth, const float* a, std::size_t a_stride, const float* panel,
                   const TileEnd& end, float* c, std::size_t c_stride) {
   const Floats d;
   Tile<kRows, kVectors> tile;
   ForEach<kRows, kVectors>(tile,
                            [=](Vector, std::size_t, std::size_t) HWY_ATTR { return hn::Zero(d); });
-  RowPointers<kRows> rows(a, a_stride);
+  Rows rows(a, a_stride);
   for (; depth >= kStep; depth -= kStep) {
     MultiplyStep<kRows, kVectors>(rows, panel, tile);
     rows.Advance(kStep);
@@ -198,18 +243,22 @@ void MultiplyTile(std::size_t depth, const float* a, std::size_t a_stride, const
 
 using TileHeights = std::array<TileFunction*, kTileRows>;
 
-template <std::size_t kVectors, std::size_t... kRow>
+template <std::size_t kVectors, bool kPanels, std::size_t... kRow>
 constexpr TileHeights MakeTileHeights(std::index_sequence<kRow...>) {
-  return {&MultiplyTile<kRow + 1, kVectors>...};
+  return {&MultiplyTile<kRow + 1, kVectors,
+                        std::conditional_t<kPanels, PanelRows, RowPointers<kRow + 1>>>...};
 }
-template <std::size_t... kVector>
+template <bool kPanels, std::size_t... kVector>
 constexpr std::array<TileHeights, kTileVectors> MakeTiles(std::index_sequence<kVector...>) {
-  return {MakeTileHeights<kVector + 1>(std::make_index_sequence<kTileRows>())...};
+  return {MakeTileHeights<kVector + 1, kPanels>(std::make_index_sequence<kTileRows>())...};
 }
 
 // kTiles[vectors - 1][rows - 1]: every size there is, so that a remainder costs what it holds.
 inline constexpr std::array<TileHeights, kTileVectors> kTiles =
-    MakeTiles(std::make_index_sequence<kTileVectors>());
+    MakeTiles<false>(std::make_index_sequence<kTileVectors>());
+// The same for A in panels.
+inline constexpr std::array<TileHeights, kTileVectors> kPanelTiles =
+    MakeTiles<true>(std::make_index_sequence<kTileVectors>());
 
 }  // namespace shoal::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
