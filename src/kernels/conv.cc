@@ -1,5 +1,6 @@
 #include "kernels/conv.h"
 
+#include "kernels/conv_depthwise.h"
 #include "kernels/conv_implicit_gemm.h"
 
 namespace shoal::kernels {
@@ -8,6 +9,8 @@ std::span<const ConvImplementation> ConvImplementations() {
   static constexpr ConvImplementation kTable[] = {
       {"implicit-gemm", true, &MakeImplicitGemmForward, &MakeImplicitGemmBackwardData,
        &MakeImplicitGemmBackwardWeights},
+      {"depthwise", true, &MakeDepthwiseForward, &MakeDepthwiseBackwardData,
+       &MakeDepthwiseBackwardWeights},
   };
   return kTable;
 }

@@ -13,25 +13,6 @@ constexpr std::size_t kTilesPerCopy = 4;
 
 constexpr std::array<float, kGemmDepth> kZeros = {};
 
-bool SideBySide(const std::vector<std::ptrdiff_t>& offsets) {
-  for (std::size_t t = 1; t < offsets.size(); ++t) {
-    if (offsets[t] != offsets[t - 1] + 1) return false;
-  }
-  return true;
-}
-
-// The positions of an axis whose taps from `offset` on, `taps` side by side, are all inside.
-Range Inside(const PatchAxis& axis, std::ptrdiff_t offset, std::size_t taps) {
-  const auto step = static_cast<std::ptrdiff_t>(axis.step);
-  const auto positions = static_cast<std::ptrdiff_t>(axis.positions);
-  const auto last = static_cast<std::ptrdiff_t>(axis.size) - static_cast<std::ptrdiff_t>(taps);
-  const std::ptrdiff_t begin = offset >= 0 ? 0 : (-offset + step - 1) / step;
-  const std::ptrdiff_t end = last < offset ? 0 : (last - offset) / step + 1;
-  const std::ptrdiff_t clipped = std::clamp<std::ptrdiff_t>(end, 0, positions);
-  if (begin >= clipped) return {0, 0};
-  return {static_cast<std::size_t>(begin), static_cast<std::size_t>(clipped - begin)};
-}
-
 PatchAxis ForwardAxis(std::size_t positions, std::size_t size, std::size_t stride, std::size_t pad,
                       std::size_t taps, std::size_t dilation) {
   PatchAxis axis{.positions = positions, .size = size, .step = stride, .offsets = {}};
@@ -43,6 +24,24 @@ PatchAxis ForwardAxis(std::size_t positions, std::size_t size, std::size_t strid
 }
 
 }  // namespace
+
+bool SideBySide(const std::vector<std::ptrdiff_t>& offsets) {
+  for (std::size_t t = 1; t < offsets.size(); ++t) {
+    if (offsets[t] != offsets[t - 1] + 1) return false;
+  }
+  return true;
+}
+
+Range Inside(const PatchAxis& axis, std::ptrdiff_t offset, std::size_t taps) {
+  const auto step = static_cast<std::ptrdiff_t>(axis.step);
+  const auto positions = static_cast<std::ptrdiff_t>(axis.positions);
+  const auto last = static_cast<std::ptrdiff_t>(axis.size) - static_cast<std::ptrdiff_t>(taps);
+  const std::ptrdiff_t begin = offset >= 0 ? 0 : (-offset + step - 1) / step;
+  const std::ptrdiff_t end = last < offset ? 0 : (last - offset) / step + 1;
+  const std::ptrdiff_t clipped = std::clamp<std::ptrdiff_t>(end, 0, positions);
+  if (begin >= clipped) return {0, 0};
+  return {static_cast<std::size_t>(begin), static_cast<std::size_t>(clipped - begin)};
+}
 
 PatchShape ForwardPatches(const ConvShape& shape) {
   return {.batch = shape.batch,

@@ -23,6 +23,12 @@ struct PatchAxis {
   bool operator==(const PatchAxis&) const = default;
 };
 
+// Whether each tap reads the coordinate after that of the one before.
+bool SideBySide(const std::vector<std::ptrdiff_t>& offsets);
+
+// The positions whose taps from `offset` on, `taps` side by side, are all inside the image.
+Range Inside(const PatchAxis& axis, std::ptrdiff_t offset, std::size_t taps);
+
 struct PatchShape {
   std::size_t batch = 0;
   PatchAxis rows;
