@@ -152,6 +152,11 @@ _RULES = {
 SOURCES = ("Data", "Input", "ImageData", "MemoryData")
 
 
+def shape_of(layer, bottoms):
+    """The shapes of the tops, given those of the bottoms."""
+    return _RULES[layer.one("type")](layer, bottoms)[0]
+
+
 def infer(net, phase, shapes):
     """`shapes`: of the blobs that data layers bring. An Input layer may bring its own."""
     layers = [layer for layer in net.all("layer") if runs(layer, phase)]
