@@ -155,7 +155,7 @@ def _eltwise(layer, net, *bottoms):
         return bottoms[1].add_(bottoms[0])
     terms = [c * x for c, x in zip(coefficients, bottoms)] if coefficients else bottoms
     combine = {"SUM": torch.add, "PROD": torch.mul,
-               # Caffe's MAX keeps the first of equals; torch.maximum would halve the gradient.
+               # Not torch.maximum: it gives each of two equals half of the gradient.
                "MAX": lambda a, b: torch.where(a >= b, a, b)}[operation]
     result = terms[0]
     for term in terms[1:]:
@@ -219,19 +219,28 @@ class TorchNet(torch.nn.Module):
         self.caffe_statistics = caffe_statistics
         self.layers = [layer for layer in self.shapes.layers
                        if layer.one("type") not in caffe_shapes.SOURCES]
+        self.shared = {}
         self.blobs = {layer.one("name"): self._make_blobs(layer, dtype) for layer in self.layers}
         self.fused = self._fused()
         self._find_readers()
 
     def _make_blobs(self, layer, dtype):
-        learned = layer.one("type") != "BatchNorm"
-        values = [torch.zeros(shape, dtype=dtype)
-                  for shape in self.shapes.params[layer.one("name")]]
-        if learned:
-            values = [torch.nn.Parameter(value) for value in values]
-            for i, value in enumerate(values):
-                self.register_parameter(f"{layer.one('name').replace('.', '_')}:{i}", value)
-        return values
+        shapes = self.shapes.params[layer.one("name")]
+        if layer.one("type") == "BatchNorm":  # Statistics, not learned.
+            return [torch.zeros(shape, dtype=dtype) for shape in shapes]
+        shared = [param.one("name") for param in layer.all("param")] + [None] * len(shapes)
+        return [self._make_parameter(f"{layer.one('name').replace('.', '_')}:{i}", share, shape,
+                                     dtype) for i, (share, shape) in enumerate(zip(shared, shapes))]
+
+    def _make_parameter(self, name, share, shape, dtype):
+        """share: the name under which several layers have the same parameter, or None."""
+        if share in self.shared:
+            return self.shared[share]
+        value = torch.nn.Parameter(torch.zeros(shape, dtype=dtype))
+        self.register_parameter(name, value)
+        if share:
+            self.shared[share] = value
+        return value
 
     def _fused(self):
         """Index of a BatchNorm -> the Scale that follows it in place."""
@@ -279,7 +288,8 @@ class TorchNet(torch.nn.Module):
             return bottoms[0]
         return _OPS[layer.one("type")](layer, self, *bottoms)
 
-    def forward(self, inputs):
+    def forward(self, inputs, keep=()):
+        """keep: blobs to return besides those that nobody reads."""
         live, loss = dict(inputs), 0
         for i, layer in enumerate(self.layers):
             tops = self._run(i, [live[bottom] for bottom in layer.all("bottom")])
@@ -289,5 +299,6 @@ class TorchNet(torch.nn.Module):
             if weight:
                 loss = loss + weight * tops[0].sum()
             for blob in self.drop_after[i]:
-                live.pop(blob, None)
-        return {top: live[top] for top in self.ends if top in live}, loss
+                if blob not in keep:
+                    live.pop(blob, None)
+        return {top: live[top] for top in (*self.ends, *keep)}, loss
