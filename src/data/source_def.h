@@ -14,9 +14,9 @@ namespace shoal::data {
 struct TransformDef {
   float scale = 1;
   bool mirror = false;
-  std::int64_t crop = 0;           // 0: none.
-  std::string mean_file;           // A BlobProto, subtracted where the crop lies in the image.
-  std::vector<float> mean_values;  // One for all channels, or one each.
+  std::int64_t crop = 0;             // 0: none.
+  std::string mean_file{};           // A BlobProto, subtracted where the crop lies in the image.
+  std::vector<float> mean_values{};  // One for all channels, or one each.
   bool force_color = false;
   bool force_gray = false;
 };
