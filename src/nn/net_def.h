@@ -42,7 +42,7 @@ struct Filler {
 
 // What a layer says about one of its parameters. A layer may say less than it has.
 struct ParamDef {
-  std::string name;  // Parameters of the same (not empty) name are one.
+  std::string name = {};  // Parameters of the same (not empty) name are one.
   float lr_mult = 1;
   float decay_mult = 1;
   bool permissive = false;  // Sharing: only the number of elements must agree.
@@ -56,8 +56,8 @@ struct ConvolutionDef {
   std::array<std::int64_t, 2> pad = {0, 0};
   std::array<std::int64_t, 2> dilation = {1, 1};
   std::int64_t groups = 1;
-  Filler weight_filler;
-  Filler bias_filler;
+  Filler weight_filler = {};
+  Filler bias_filler = {};
 };
 
 struct InnerProductDef {
@@ -65,8 +65,8 @@ struct InnerProductDef {
   bool bias = true;
   std::int64_t axis = 1;   // Axes from here on are flattened. Negative counts from the end.
   bool transpose = false;  // The weights of the file are (inputs, outputs).
-  Filler weight_filler;
-  Filler bias_filler;
+  Filler weight_filler = {};
+  Filler bias_filler = {};
 };
 
 struct PoolingDef {
@@ -89,7 +89,7 @@ struct LrnDef {
 };
 
 struct BatchNormDef {
-  std::optional<bool> use_global_stats;  // Unless told: in the test phase.
+  std::optional<bool> use_global_stats = {};  // Unless told: in the test phase.
   float moving_average_fraction = 0.999F;
   float eps = 1e-5F;
 };
@@ -101,18 +101,18 @@ struct ScaleDef {
   std::int64_t num_axes = 1;
   bool bias = false;
   Filler filler{.value = 1};
-  Filler bias_filler;
+  Filler bias_filler = {};
 };
 
 struct BiasDef {
   std::int64_t axis = 1;
   std::int64_t num_axes = 1;
-  Filler filler;
+  Filler filler = {};
 };
 
 struct ReluDef {
   float negative_slope = 0;
-  std::optional<float> max;  // 6 in a ReLU6.
+  std::optional<float> max = {};  // 6 in a ReLU6.
 };
 struct SigmoidDef {};
 struct TanhDef {};
@@ -128,18 +128,18 @@ struct ConcatDef {
 struct EltwiseDef {
   enum class Operation : std::uint8_t { kSum, kProduct, kMax };
   Operation operation = Operation::kSum;
-  std::vector<float> coefficients;  // kSum: one per input, or none for ones.
+  std::vector<float> coefficients = {};  // kSum: one per input, or none for ones.
 };
 
 struct SplitDef {};
 
 struct SliceDef {
   std::int64_t axis = 1;
-  std::vector<std::int64_t> points;  // Where to cut; none: equal parts.
+  std::vector<std::int64_t> points = {};  // Where to cut; none: equal parts.
 };
 
 struct ReshapeDef {
-  std::vector<std::int64_t> dims;  // 0: as it is; -1: what is left (one at most).
+  std::vector<std::int64_t> dims = {};  // 0: as it is; -1: what is left (one at most).
   std::int64_t axis = 0;
   std::int64_t num_axes = -1;
 };
@@ -163,7 +163,7 @@ enum class Normalization : std::uint8_t {
 
 struct SoftmaxLossDef {
   std::int64_t axis = 1;
-  std::optional<int> ignore_label;
+  std::optional<int> ignore_label = {};
   Normalization normalization = Normalization::kValid;
 };
 
@@ -172,13 +172,13 @@ struct EuclideanLossDef {};
 struct AccuracyDef {
   std::int64_t axis = 1;
   std::int64_t top_k = 1;
-  std::optional<int> ignore_label;
+  std::optional<int> ignore_label = {};
 };
 
 // Blobs that the caller fills before every step: of an Input layer, or of a layer that brings
 // data, whose shapes the data set decides (train/ reads it).
 struct InputDef {
-  std::vector<std::vector<std::int64_t>> shapes;  // One per top; one for all if there is one.
+  std::vector<std::vector<std::int64_t>> shapes = {};  // One per top; one for all if there is one.
 };
 
 // A blob that nobody reads (Caffe's Silence): keeps it from being a result.
@@ -191,20 +191,21 @@ using OpDef =
                  EuclideanLossDef, AccuracyDef, SilenceDef>;
 
 struct LayerDef {
-  std::string name;
-  OpDef op;
-  std::vector<std::string> bottoms;
-  std::vector<std::string> tops;  // A top may be one of the bottoms: in place.
-  std::vector<ParamDef> params;
-  std::vector<float> loss_weights;   // One per top, or none: 1 for a loss layer's first, else 0.
-  std::vector<bool> propagate_down;  // One per bottom, or none.
+  std::string name = {};
+  OpDef op = {};
+  std::vector<std::string> bottoms = {};
+  std::vector<std::string> tops = {};  // A top may be one of the bottoms: in place.
+  std::vector<ParamDef> params = {};
+  std::vector<float> loss_weights =
+      {};  // One per top, or none: 1 for a loss layer's first, else 0.
+  std::vector<bool> propagate_down = {};  // One per bottom, or none.
 };
 
 struct NetDef {
-  std::string name;
+  std::string name = {};
   Phase phase = Phase::kTrain;
   bool force_backward = false;  // Also compute the gradient of the inputs.
-  std::vector<LayerDef> layers;
+  std::vector<LayerDef> layers = {};
 };
 
 }  // namespace shoal::nn

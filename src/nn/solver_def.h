@@ -37,8 +37,8 @@ struct SolverDef {
   float gamma = 0;
   float power = 0;
   std::int64_t stepsize = 0;
-  std::vector<std::int64_t> stepvalues;       // kMultiStep
-  std::vector<std::int64_t> plateau_winsize;  // kPlateau
+  std::vector<std::int64_t> stepvalues = {};       // kMultiStep
+  std::vector<std::int64_t> plateau_winsize = {};  // kPlateau
   std::int64_t warmup_iter = 0;  // Linear from warmup_start_lr up to the policy's rate.
   float warmup_start_lr = 0;
   float min_lr = 0;
@@ -52,17 +52,17 @@ struct SolverDef {
   float weight_decay = 0;
   Regularization regularization = Regularization::kL2;
   float clip_gradients = -1;  // < 0: not at all.
-  std::optional<LarsDef> lars;
+  std::optional<LarsDef> lars = {};
 
   std::int64_t display = 0;
   std::int64_t average_loss = 1;
-  std::vector<std::int64_t> test_iter;  // One per test net.
+  std::vector<std::int64_t> test_iter = {};  // One per test net.
   std::int64_t test_interval = 0;
   bool test_initialization = true;
   bool test_compute_loss = false;
 
   std::int64_t snapshot = 0;
-  std::string snapshot_prefix;
+  std::string snapshot_prefix = {};
   bool snapshot_after_train = true;
   bool debug_info = false;
   std::int64_t random_seed = -1;  // < 0: any.
