@@ -51,6 +51,12 @@ float* RowOfC(const GemmBlock& block, std::size_t i) {
   return block.c_rows != nullptr ? block.c_rows[i] : block.c + i * block.c_stride;
 }
 
+// Between rows of a tile of A, or between its columns if it is a panel.
+std::size_t AStride(const GemmBlock& block) {
+  if (!block.a_panels) return block.a_stride;
+  return block.a_step == 0 ? kTileRows : block.a_step;
+}
+
 // A tile whose columns do not fill its vectors, or whose rows do not lie evenly in C, goes
 // through a buffer where they do, so that nothing beside C is read or written.
 void MultiplyThroughBuffer(TileFunction* tile, const GemmBlock& block, const float* a,
@@ -67,7 +73,7 @@ void MultiplyThroughBuffer(TileFunction* tile, const GemmBlock& block, const flo
     std::copy_n(end.column_bias, columns.size, bias);
     end.column_bias = bias;
   }
-  tile(block.depth, a, block.a_stride, panel, end, buffer, kPanelColumns);
+  tile(block.depth, a, AStride(block), panel, end, buffer, kPanelColumns);
   for (std::size_t i = 0; i < rows.size; ++i) {
     CopyRows(buffer + i * kPanelColumns, 0, 1, columns.size,
              RowOfC(block, rows.begin + i) + columns.begin, 0);
@@ -89,7 +95,7 @@ void MultiplyBlock(const GemmBlock& block) {
       const TileEnd end = EndAt(block.end, i, j);
       if (columns % kLanes == 0 && block.c_rows == nullptr) {
         float* c = block.c + i * block.c_stride + j;
-        tile(block.depth, a, block.a_stride, panel, end, c, block.c_stride);
+        tile(block.depth, a, AStride(block), panel, end, c, block.c_stride);
       } else {
         MultiplyThroughBuffer(tile, block, a, panel, end, {i, rows}, {j, columns});
       }

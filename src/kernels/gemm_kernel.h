@@ -22,10 +22,14 @@ struct GemmBlock {
   std::size_t columns;
   std::size_t depth;  // At most kGemmDepth, or 0.
   // Row-major, a_stride floats between rows; or in panels [rows / tile_rows, depth, tile_rows]
-  // with a_stride floats between panels.
+  // with a_stride floats between panels, and a_step between the columns of A in one. Panels of a
+  // matrix that lies column by column are tile_rows floats apart; keep its a_step off powers of
+  // two: the lines that a tile reads should stay in the L1 for the next one. Of a column, tile_rows
+  // floats are read even if fewer rows remain.
   const float* a;
   std::size_t a_stride;
   bool a_panels = false;
+  std::size_t a_step = 0;  // 0 stands for tile_rows.
   const float* panels;  // B as [columns / panel_columns, depth, panel_columns], padded with zeros.
   float* c;             // Row-major, unless c_rows says where each row is.
   std::size_t c_stride;

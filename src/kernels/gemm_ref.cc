@@ -15,7 +15,8 @@ float* RowOfC(const GemmBlock& block, std::size_t i) {
 }
 
 float Element(const GemmBlock& block, std::size_t i, std::size_t j) {
-  const std::size_t a_step = block.a_panels ? kTileRows : 1;
+  const std::size_t panel_step = block.a_step == 0 ? kTileRows : block.a_step;
+  const std::size_t a_step = block.a_panels ? panel_step : 1;
   const float* a = block.a_panels ? block.a + i / kTileRows * block.a_stride + i % kTileRows
                                   : block.a + i * block.a_stride;
   const float* b =

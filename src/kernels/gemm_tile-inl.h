@@ -66,16 +66,17 @@ class RowPointers {
   std::size_t stride_;
 };
 
-// The same for a panel of A, [depth, kTileRows].
+// The same for a panel of A, whose columns lie `stride` floats apart.
 class PanelRows {
  public:
-  HWY_INLINE PanelRows(const float* a, std::size_t /*stride*/) : a_(a) {}
-  HWY_INLINE const float* Column(std::size_t k) const { return a_ + k * kTileRows; }
+  HWY_INLINE PanelRows(const float* a, std::size_t stride) : a_(a), stride_(stride) {}
+  HWY_INLINE const float* Column(std::size_t k) const { return a_ + k * stride_; }
   HWY_INLINE float At(std::size_t row, std::size_t k) const { return Column(k)[row]; }
-  HWY_INLINE void Advance(std::size_t count) { a_ += count * kTileRows; }
+  HWY_INLINE void Advance(std::size_t count) { a_ += count * stride_; }
 
  private:
   const float* a_;
+  std::size_t stride_;
 };
 
 // tile += column `k` of the rows of A times one row of the panel.
