@@ -1,5 +1,4 @@
-// ConvChooser: which row of the table of convolutions a network uses for a shape. The tuner
-// measures (kernels/conv_tuner.h); FirstSupported needs no time and is for tests and tools.
+// ConvChooser: which row of the convolution table (kernels/conv.h) computes a pass of a shape.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,8 @@ enum class ConvDirection : std::uint8_t { kForward, kBackwardData, kBackwardWeig
 class ConvChooser {
  public:
   virtual ~ConvChooser() = default;
-  // A row that supports the shape in that direction.
+
+  // A row whose factory for `direction` makes a pass of `shape`. The same answer every time.
   virtual const kernels::ConvImplementation& Choose(const kernels::ConvShape& shape,
                                                     ConvDirection direction) = 0;
 };
