@@ -291,7 +291,7 @@ TEST(NetFile, ForkFieldsAreReportedAndIgnored) {
       quantization_param { bw_params: 8 } convolution_param { num_output: 1 kernel_size: 1 } })"));
   ASSERT_TRUE(file.ok()) << file.status().ToString();
   ASSERT_EQ(file->warnings().size(), 3U);
-  EXPECT_EQ(file->warnings()[0], "net.prototxt:2:7: engine in NetParameter is ignored");
+  EXPECT_EQ(file->warnings()[0], "net.prototxt:2:1: engine in NetParameter is ignored");
   EXPECT_TRUE(file->Build({}).ok());
 }
 

@@ -2,8 +2,7 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include <limits>
-#include <optional>
+#include <algorithm>
 #include <utility>
 
 #include "caffe/fork_fields_internal.h"
@@ -34,6 +33,9 @@ std::string ShortName(const std::string& full_name) {
 
 // Protobuf says what it expected; this says what to do about it, where we know.
 std::string WithHint(const std::string& message) {
+  if (message.ends_with("got: ") || message.ends_with("found \"\".")) {
+    return "the file ends inside a block or a field; is a } missing?";
+  }
   if (message.starts_with("Expected string, got:")) {
     return message + "; put the value in quotes (type: \"Convolution\")";
   }
@@ -46,12 +48,32 @@ std::string WithHint(const std::string& message) {
   return message;
 }
 
+// Where the name of an unknown field starts: protobuf reports the end of it. Counts from 0.
+struct NamePlace {
+  int line;
+  int column;
+};
+NamePlace FindName(std::string_view text, int line, int column, std::string_view name) {
+  std::size_t start = 0;
+  for (int i = 0; i < line; ++i) start = std::min(text.find('\n', start), text.size() - 1) + 1;
+  const std::size_t line_end = std::min(text.find('\n', start), text.size());
+  const std::size_t end = std::min(start + static_cast<std::size_t>(column), line_end);
+  const std::size_t found = text.rfind(name, end - std::min(end, name.size()));
+  if (found == std::string_view::npos) return {.line = line, .column = column};
+  const std::string_view before = text.substr(0, found);
+  const std::size_t newline = before.rfind('\n');
+  const std::size_t line_start = newline == std::string_view::npos ? 0 : newline + 1;
+  return {.line = static_cast<int>(std::count(before.begin(), before.end(), '\n')),
+          .column = static_cast<int>(found - line_start)};
+}
+
 // Keeps the first error and turns what protobuf calls warnings, unknown fields, into one of ours
 // or into an error.
 class Collector : public google::protobuf::io::ErrorCollector {
  public:
-  Collector(std::string_view file, const Descriptor& root, std::vector<std::string>& warnings)
-      : file_(file), root_(root), warnings_(warnings) {}
+  Collector(std::string_view file, std::string_view text, const Descriptor& root,
+            std::vector<std::string>& warnings)
+      : file_(file), text_(text), root_(root), warnings_(warnings) {}
 
   // Lines and columns come counted from 0.
   void AddError(int line, google::protobuf::io::ColumnNumber column,
@@ -65,15 +87,19 @@ class Collector : public google::protobuf::io::ErrorCollector {
     const bool unknown_field =
         words.size() == 2 && message.find("has no field named") != std::string::npos;
     if (!unknown_field) return;  // Deprecated fields: Caffe's files are full of them.
+    // A second error would not be reported, and looking for places takes time.
+    if (!error_.ok()) return;
     const std::string type = ShortName(words[0]);
-    if (IsHarmless(type, words[1])) {
-      if (warnings_.size() < kMostWarnings) {
-        warnings_.push_back(Place(file_, line + 1, column + 1) + ": " + words[1] + " in " + type +
-                            " is ignored");
-      }
+    const bool harmless = IsHarmless(type, words[1]);
+    if (harmless && warnings_.size() >= kMostWarnings) return;
+    const NamePlace place = FindName(text_, line, column, words[1]);
+    if (harmless) {
+      warnings_.push_back(Place(file_, place.line + 1, place.column + 1) + ": " + words[1] +
+                          " in " + type + " is ignored");
       return;
     }
-    Keep(line, column, "unknown field \"" + words[1] + "\" in " + type + Suggestion(words));
+    Keep(place.line, place.column,
+         "unknown field \"" + words[1] + "\" in " + type + Suggestion(words));
   }
 
   Status status() && { return std::move(error_); }
@@ -94,6 +120,7 @@ class Collector : public google::protobuf::io::ErrorCollector {
   }
 
   std::string_view file_;
+  std::string_view text_;
   const Descriptor& root_;
   std::vector<std::string>& warnings_;
   Status error_;
@@ -106,7 +133,7 @@ Status ParseText(std::string_view file, std::string_view text, google::protobuf:
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   SHOAL_RETURN_IF_ERROR(CheckTextLimits(file, text));
-  Collector collector(file, *message.GetDescriptor(), warnings);
+  Collector collector(file, text, *message.GetDescriptor(), warnings);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&collector);
   parser.AllowUnknownField(true);
