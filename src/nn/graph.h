@@ -40,7 +40,7 @@ struct Node {
 
 struct GraphOptions {
   // Shapes of the tops of layers that bring data, by name.
-  std::map<std::string, Shape> input_shapes;
+  std::map<std::string, Shape> input_shapes = {};
   bool backward = false;  // Whether gradients will be asked for.
   bool fuse = true;       // False only to compare with.
 };

@@ -150,7 +150,7 @@ Result<double> Net::Forward(std::uint64_t iteration) {
 
 void Net::FillSeeds() {
   for (std::size_t v = 0; v < graph_.values().size(); ++v) {
-    if (!plan_.gradients[v].exists()) continue;
+    if (graph_.values()[v].loss_weight == 0 || !plan_.gradients[v].exists()) continue;
     const kernels::Rows rows = MakeBlob(v, plan_.gradients[v]).rows();
     for (std::size_t r = 0; r < rows.rows; ++r) {
       std::fill_n(rows.row(r), rows.channels, graph_.values()[v].loss_weight);

@@ -25,7 +25,7 @@
 namespace shoal::nn {
 
 struct NetOptions {
-  std::map<std::string, Shape> input_shapes;  // Of layers that bring data, by top.
+  std::map<std::string, Shape> input_shapes = {};  // Of layers that bring data, by top.
   bool backward = false;
   std::size_t bytes_max = 0;  // For the arena; 0: no limit.
   std::uint64_t seed = 0;     // Of random numbers during steps: Dropout.
@@ -59,6 +59,8 @@ class Net {
   // a result holds other numbers after the step.
   Blob blob(std::size_t value);
   std::optional<Blob> blob(const std::string& name);
+  // After Backward: the gradient of an input, if the network was told to compute it.
+  Blob gradient(std::size_t input) { return MakeBlob(input, plan_.gradients[input]); }
 
   // Returns the loss: the sum over values with a weight. `iteration` is for random numbers.
   // kInvalidArgument: the data do not fit the network: labels that are no classes.

@@ -28,7 +28,7 @@ class Planner {
       : graph_(graph), views_(views), schedule_(schedule) {
     const std::size_t values = graph.values().size();
     storages_.resize(3 * values);
-    for (const View& view : views) has_members_.push_back(false), (void)view;
+    has_members_.resize(values, false);
     for (std::size_t v = 0; v < values; ++v) {
       if (views[v].root != v) has_members_[views[v].root] = true;
       const auto floats = static_cast<std::size_t>(graph.values()[v].shape.elements());
@@ -62,8 +62,10 @@ class Planner {
       if (plan.steps[s].kind == StepKind::kAgain) plan.again_cost += cost;
     }
     for (std::size_t v = 0; v < graph_.values().size(); ++v) {
+      const Value& value = graph_.values()[v];
       plan.values.push_back(At(v, kData));
-      plan.gradients.push_back(IsSeed(v) ? At(v, kGradient) : Place());
+      const bool lasting = IsSeed(v) || (!value.producer && value.has_gradient);
+      plan.gradients.push_back(lasting ? At(v, kGradient) : Place());
     }
     return plan;
   }
@@ -96,7 +98,10 @@ class Planner {
   void TouchAll() {
     for (std::size_t s = 0; s < schedule_.steps.size(); ++s) TouchStep(s);
     const std::size_t last = schedule_.steps.empty() ? 0 : schedule_.steps.size() - 1;
-    for (const std::size_t v : graph_.inputs()) Touch(Id(v, kData), 0);
+    for (const std::size_t v : graph_.inputs()) {
+      Touch(Id(v, kData), 0);
+      if (graph_.values()[v].has_gradient) Touch(Id(v, kGradient), last);
+    }
     for (const std::size_t v : graph_.results()) Touch(Id(v, kData), last);
     for (std::size_t v = 0; v < graph_.values().size(); ++v) {
       if (graph_.values()[v].loss_weight != 0) Touch(Id(v, kData), schedule_.forward_steps - 1);
@@ -174,9 +179,7 @@ class Planner {
     if (old.life.floats != young.life.floats || !old.used || !young.used) return;
     if (old.life.last != s || young.life.first != s) return;
     young.shares = old.shares;
-    Lifetime& whole = storages_[old.shares].life;
     whole_last_.emplace_back(old.shares, young.life.last);
-    (void)whole;
   }
 
   std::size_t LayOutStorages() {

@@ -58,7 +58,7 @@ struct Plan {
   std::vector<StepPlaces> places;  // One per step.
   // Of all values as the forward steps leave them: for filling inputs and reading results.
   std::vector<Place> values;
-  // Of values with a loss weight: filled with it before backward.
+  // Of values with a loss weight, filled with it before backward, and of inputs.
   std::vector<Place> gradients;
   std::size_t floats = 0;  // Of the arena.
   double again_cost = 0;   // Multiply-adds of recomputing, and of all forward steps.
