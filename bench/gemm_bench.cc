@@ -3,16 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <span>
 
 #include "base/check.h"
 #include "base/random.h"
 #include "bench/interleave.h"
+#include "bench/peak_bench.h"
 #include "bench/peers/blas.h"
 #include "kernels/gemm.h"
-#include "kernels/peak.h"
 #include "tensor/tensor.h"
 
 namespace shoal::bench {
@@ -44,21 +43,6 @@ Tensor RandomMatrix(std::size_t rows, std::size_t columns, std::uint64_t seed) {
     matrix->data<float>()[i] = static_cast<float>(random.Unit() - 0.5);
   }
   return *std::move(matrix);
-}
-
-// GFLOP/s of multiply-adds alone, on all workers at once.
-double PeakGflops(Parallel& parallel, kernels::Target target, const Effort& effort) {
-  constexpr std::size_t kRounds = 200'000;  // Some hundred microseconds.
-  const std::size_t workers = parallel.workers();
-  std::vector<double> operations(workers);
-  const std::array<Contender, 1> spin = {
-      Contender{"peak", [&] {
-                  parallel.Run(workers, [&](std::size_t task, std::size_t) {
-                    operations[task] = kernels::RunFmaLoop(kRounds, target).operations;
-                  });
-                }}};
-  const double seconds = RunInterleaved(spin, effort)[0];
-  return operations[0] * static_cast<double>(workers) / seconds * 1e-9;
 }
 
 // One problem, everybody who is there, in turns.
