@@ -43,12 +43,18 @@ class WinogradTileConv {
 
   std::size_t row_floats() const;
   std::size_t worker_floats() const;
-  void TransformWeights(const Call& call, Range rows, float* scratch) const;
+  std::size_t shared_floats() const;
+  std::size_t scratch_floats() const;
+  void TransformWeights(const Call& call, Range rows, Range columns, const WinogradPanels& to,
+                        float* scratch) const;
+  void TransformAllWeights(const Call& call, Range rows, float* scratch) const;
   void Spread(const Call& call, Range tiles, float* v) const;
-  void Multiply(const Call& call, std::size_t position, Range columns, std::size_t rows) const;
-  void Gather(const Call& call, Range tiles, const float* m, float* outside) const;
+  void Multiply(const Call& call, std::size_t position, std::size_t rows) const;
+  void Gather(const Call& call, Range tiles, Range columns, const float* m, float* outside) const;
   void RunBlock(const Call& call, Range tiles, float* outside) const;
-  void RunShared(const Call& call, Range tiles, Parallel& parallel) const;
+  void RunBlocks(const Call& call, Parallel& parallel) const;
+  void RunColumns(const Call& call, Range columns, float* outside) const;
+  void RunStreamed(const Call& call, Parallel& parallel) const;
 
   const ConvShape shape_;
   const WinogradWeights weights_;
@@ -61,8 +67,9 @@ class WinogradTileConv {
   std::size_t u_stride_ = 0;
   std::size_t v_stride_ = 0;
   std::size_t m_stride_ = 0;
+  bool streamed_ = false;        // Whether weights are transformed piece by piece.
   std::size_t block_tiles_ = 0;  // Worked on at a time,
-  bool shared_ = false;          // by all workers together or by each on its own.
+  std::size_t columns_ = 0;      // and their outputs.
 };
 
 }  // namespace shoal::kernels

@@ -11,9 +11,14 @@
 //   dU[position] = V[position]^T · D[position]     GEMMs over the tiles
 //   dw = G^T dU G
 //
-// All workers go through a block of tiles together, first transforming, then multiplying, each
-// some positions. So a sum over tiles has one order, whoever computes it, and dU exists once.
-// D goes straight into panels of the GEMM, and V is read by columns where it lies.
+// All workers go through a block of tiles together, first transforming, then multiplying. So a sum
+// over tiles has one order, whoever computes it. D goes straight into panels of the GEMM, and V is
+// read by columns where it lies.
+//
+// If there are several blocks, dU exists once and in full, and a worker adds to some positions of
+// it. A single block (few tiles, which come with many channels) goes without: a task makes all
+// positions of a piece of dU that stays in its L2, and that piece of dw. With 7 × 7 pixels of 512
+// channels, dU would have 37 MB, and fetching it took half of the time.
 namespace shoal::kernels {
 namespace {
 
@@ -26,6 +31,10 @@ constexpr std::size_t kSharedTiles = 4;  // Tiles that a task transforms,
 constexpr std::size_t kGradRows = 8;     // and rows of dw.
 constexpr std::size_t kLine = 16;        // Floats of a cache line.
 
+// A piece of dU: with 36 positions 216 KiB.
+constexpr std::size_t kPieceRows = 24;
+constexpr std::size_t kPieceColumns = 64;  // Or a few more: whole panels.
+
 // An odd number of lines, because powers of two would all fall into the same set of the L1.
 std::size_t OddLines(std::size_t floats) { return RoundUp(floats + kLine, 2 * kLine) - kLine; }
 
@@ -35,15 +44,22 @@ Range RangeOf(std::size_t task, std::size_t size, std::size_t end) {
 
 }  // namespace
 
+// Rows and columns of dU, or of one block of tiles' part in it.
+struct WinogradWeightGrad::Piece {
+  Range rows;
+  Range columns;
+  float* u;
+};
+
 struct WinogradWeightGrad::Call {
   const ConvBackwardWeightsArgs& args;
   WinogradImages<const float> x;
   WinogradImages<const float> dy;
-  float* ones;  // [kGemmDepth]
-  float* bias;  // The sums of dy.
+  const float* ones;  // [kGemmDepth]
+  float* bias;        // The sums of dy.
   float* v;
   float* d;
-  float* u;
+  float* u;  // All of dU, or a piece for each worker.
 };
 
 WinogradWeightGrad::WinogradWeightGrad(std::size_t side, const ConvShape& shape,
@@ -61,12 +77,20 @@ WinogradWeightGrad::WinogradWeightGrad(std::size_t side, const ConvShape& shape,
   block_tiles_ = CeilDiv(tiles_.count, CeilDiv(tiles_.count, tiles_max));
   v_stride_ = OddLines(block_tiles_ * OddLines(shape.channels));
   d_stride_ = OddLines(block_tiles_ * RoundUp(shape.outputs, gemm_.panel_columns));
-  u_stride_ = OddLines(shape.channels * RoundUp(shape.outputs, kLine));
+  one_block_ = block_tiles_ == tiles_.count;
+  piece_rows_ = one_block_ ? std::min(kPieceRows, shape.channels) : shape.channels;
+  piece_columns_ = RoundUp(shape.outputs, kLine);
+  if (one_block_) {
+    // Whole panels, if there is more than one piece.
+    piece_columns_ = std::min(piece_columns_, RoundUp(kPieceColumns, 4 * gemm_.panel_columns));
+  }
+  u_stride_ = OddLines(piece_rows_ * piece_columns_);
 }
 
 std::size_t WinogradWeightGrad::workspace_floats() const {
   const std::size_t rows = RoundUp(std::max(shape_.channels, shape_.outputs), kLine);
-  return kGemmDepth + 2 * rows + tiles_.positions() * (v_stride_ + d_stride_ + u_stride_);
+  const std::size_t pieces = one_block_ ? workers_ : 1;
+  return kGemmDepth + 2 * rows + tiles_.positions() * (v_stride_ + d_stride_ + pieces * u_stride_);
 }
 
 // Tiles of a block, from its `first` on.
@@ -91,25 +115,36 @@ void WinogradWeightGrad::Spread(const Call& call, Range tiles, std::size_t first
   }
 }
 
-void WinogradWeightGrad::Multiply(const Call& call, std::size_t position, Range rows,
+void WinogradWeightGrad::Multiply(const Call& call, const Piece& piece, std::size_t position,
                                   std::size_t tiles, bool add) const {
   const std::size_t step =
       gemm_.panel_floats_max / kGemmDepth / gemm_.panel_columns * gemm_.panel_columns;
-  const std::size_t c_stride = RoundUp(shape_.outputs, kLine);
-  for (std::size_t j = 0; j < shape_.outputs; j += step) {
+  for (std::size_t j = 0; j < piece.columns.size; j += step) {
     TileEnd end;
     end.add_c = add;
-    gemm_.multiply({.rows = rows.size,
-                    .columns = RoundUp(std::min(step, shape_.outputs - j), kernel_.lanes),
+    gemm_.multiply({.rows = piece.rows.size,
+                    .columns = RoundUp(std::min(step, piece.columns.size - j), kernel_.lanes),
                     .depth = tiles,
-                    .a = call.v + position * v_stride_ + rows.begin,
+                    .a = call.v + position * v_stride_ + piece.rows.begin,
                     .a_stride = gemm_.tile_rows,
                     .a_panels = true,
                     .a_step = OddLines(shape_.channels),
-                    .panels = call.d + position * d_stride_ + j * tiles,
-                    .c = call.u + position * u_stride_ + rows.begin * c_stride + j,
-                    .c_stride = c_stride,
+                    .panels = call.d + position * d_stride_ + (piece.columns.begin + j) * tiles,
+                    .c = piece.u + position * u_stride_ + j,
+                    .c_stride = piece_columns_,
                     .end = end});
+  }
+}
+
+void WinogradWeightGrad::Gather(const Call& call, const Piece& piece) const {
+  for (std::size_t r = 0; r < piece.rows.size; ++r) {
+    float* taps[kWinogradTaps];
+    for (std::size_t t = 0; t < kWinogradTaps; ++t) {
+      taps[t] = call.args.dw + (t * shape_.channels + piece.rows.begin + r) * dw_stride_ +
+                piece.columns.begin;
+    }
+    kernel_.weights_grad(piece.u + r * piece_columns_, u_stride_, piece.columns.size, taps,
+                         {.accumulate = call.args.accumulate});
   }
 }
 
@@ -128,39 +163,48 @@ void WinogradWeightGrad::SumBias(const Call& call, std::size_t tiles, bool add) 
                   .end = end});
 }
 
-void WinogradWeightGrad::RunBlock(const Call& call, Range tiles, Parallel& parallel) const {
-  const bool add = tiles.begin > 0;
+void WinogradWeightGrad::SpreadBlock(const Call& call, Range tiles, Parallel& parallel) const {
   parallel.Run(CeilDiv(tiles.size, kSharedTiles), [&](std::size_t task, std::size_t) {
     const Range part = RangeOf(task, kSharedTiles, tiles.size);
     Spread(call, {tiles.begin + part.begin, part.size}, part.begin, tiles.size);
   });
-  const std::size_t cuts = CeilDiv(4 * workers_, tiles_.positions());
-  const std::size_t rows = RoundUp(CeilDiv(shape_.channels, cuts), kLine);
-  const std::size_t down = CeilDiv(shape_.channels, rows);
-  parallel.Run(tiles_.positions() * down, [&](std::size_t task, std::size_t) {
-    Multiply(call, task / down, RangeOf(task % down, rows, shape_.channels), tiles.size, add);
-    if (task == 0 && call.args.dbias != nullptr) SumBias(call, tiles.size, add);
+}
+
+void WinogradWeightGrad::RunOneBlock(const Call& call, Parallel& parallel) const {
+  SpreadBlock(call, {0, tiles_.count}, parallel);
+  const std::size_t across = CeilDiv(shape_.outputs, piece_columns_);
+  const std::size_t down = CeilDiv(shape_.channels, piece_rows_);
+  parallel.Run(down * across, [&](std::size_t task, std::size_t worker) {
+    const Piece piece{.rows = RangeOf(task / across, piece_rows_, shape_.channels),
+                      .columns = RangeOf(task % across, piece_columns_, shape_.outputs),
+                      .u = call.u + worker * tiles_.positions() * u_stride_};
+    for (std::size_t p = 0; p < tiles_.positions(); ++p) {
+      Multiply(call, piece, p, tiles_.count, false);
+    }
+    Gather(call, piece);
+    if (task == 0 && call.args.dbias != nullptr) SumBias(call, tiles_.count, false);
   });
 }
 
-void WinogradWeightGrad::Finish(const Call& call, Parallel& parallel) const {
-  const std::size_t channels = shape_.channels;
-  parallel.Run(CeilDiv(channels, kGradRows), [&](std::size_t task, std::size_t) {
-    const Range rows = RangeOf(task, kGradRows, channels);
-    for (std::size_t c = rows.begin; c < rows.begin + rows.size; ++c) {
-      float* taps[kWinogradTaps];
-      for (std::size_t t = 0; t < kWinogradTaps; ++t) {
-        taps[t] = call.args.dw + (t * channels + c) * dw_stride_;
-      }
-      kernel_.weights_grad(call.u + c * RoundUp(shape_.outputs, kLine), u_stride_, shape_.outputs,
-                           taps, {.accumulate = call.args.accumulate});
-    }
-  });
-  if (call.args.dbias == nullptr) return;
-  for (std::size_t o = 0; o < shape_.outputs; ++o) {
-    float& dbias = call.args.dbias[o];
-    dbias = call.args.accumulate ? dbias + call.bias[o] : call.bias[o];
+void WinogradWeightGrad::RunBlocks(const Call& call, Parallel& parallel) const {
+  // Rows of dU; more than one piece for a position if there are many workers.
+  const std::size_t cuts = CeilDiv(4 * workers_, tiles_.positions());
+  const std::size_t rows = RoundUp(CeilDiv(shape_.channels, cuts), kLine);
+  const auto piece = [&](std::size_t i, std::size_t size) {
+    const Range range = RangeOf(i, size, shape_.channels);
+    return Piece{range, {0, shape_.outputs}, call.u + range.begin * piece_columns_};
+  };
+  const std::size_t down = CeilDiv(shape_.channels, rows);
+  for (std::size_t begin = 0; begin < tiles_.count; begin += block_tiles_) {
+    const std::size_t tiles = std::min(block_tiles_, tiles_.count - begin);
+    SpreadBlock(call, {begin, tiles}, parallel);
+    parallel.Run(tiles_.positions() * down, [&](std::size_t task, std::size_t) {
+      Multiply(call, piece(task % down, rows), task / down, tiles, begin > 0);
+      if (task == 0 && call.args.dbias != nullptr) SumBias(call, tiles, begin > 0);
+    });
   }
+  parallel.Run(CeilDiv(shape_.channels, kGradRows),
+               [&](std::size_t task, std::size_t) { Gather(call, piece(task, kGradRows)); });
 }
 
 void WinogradWeightGrad::Run(const ConvBackwardWeightsArgs& args, float* workspace,
@@ -182,10 +226,15 @@ void WinogradWeightGrad::Run(const ConvBackwardWeightsArgs& args, float* workspa
                   .v = v,
                   .d = d,
                   .u = d + tiles_.positions() * d_stride_};
-  for (std::size_t begin = 0; begin < tiles_.count; begin += block_tiles_) {
-    RunBlock(call, {begin, std::min(block_tiles_, tiles_.count - begin)}, parallel);
+  if (one_block_) {
+    RunOneBlock(call, parallel);
+  } else {
+    RunBlocks(call, parallel);
   }
-  Finish(call, parallel);
+  if (args.dbias == nullptr) return;
+  for (std::size_t o = 0; o < shape_.outputs; ++o) {
+    args.dbias[o] = args.accumulate ? args.dbias[o] + bias[o] : bias[o];
+  }
 }
 
 }  // namespace shoal::kernels

@@ -23,13 +23,16 @@ class WinogradWeightGrad {
 
  private:
   struct Call;
+  struct Piece;
 
   void Spread(const Call& call, Range tiles, std::size_t first, std::size_t block_tiles) const;
-  void Multiply(const Call& call, std::size_t position, Range rows, std::size_t tiles,
+  void SpreadBlock(const Call& call, Range tiles, Parallel& parallel) const;
+  void Multiply(const Call& call, const Piece& piece, std::size_t position, std::size_t tiles,
                 bool add) const;
+  void Gather(const Call& call, const Piece& piece) const;
   void SumBias(const Call& call, std::size_t tiles, bool add) const;
-  void RunBlock(const Call& call, Range tiles, Parallel& parallel) const;
-  void Finish(const Call& call, Parallel& parallel) const;
+  void RunOneBlock(const Call& call, Parallel& parallel) const;
+  void RunBlocks(const Call& call, Parallel& parallel) const;
 
   const ConvShape shape_;
   const std::size_t dw_stride_;
@@ -43,6 +46,10 @@ class WinogradWeightGrad {
   std::size_t d_stride_ = 0;
   std::size_t u_stride_ = 0;
   std::size_t block_tiles_ = 0;
+  bool one_block_ = false;
+  // Of dU that is in memory at a time: all, or a piece for each worker.
+  std::size_t piece_rows_ = 0;
+  std::size_t piece_columns_ = 0;
 };
 
 }  // namespace shoal::kernels
