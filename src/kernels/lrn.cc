@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 
 #include "kernels/chunks.h"
 #include "kernels/lrn-inl.h"
@@ -22,12 +21,14 @@
 namespace shoal::kernels {
 namespace {
 
-// Channels are worked on in blocks, copied to where the neighbours of the first and the last
-// channel are zeros. Rows of networks with this layer fit one block.
+// Channels are worked on in blocks, and several rows at a time if they are short: a vector of
+// squares is loaded again, shifted, long after it was stored, for the CPU forwards no parts of two
+// stores to one load.
 constexpr std::size_t kBlock = 512;
+constexpr std::size_t kRowsMax = 4;
 constexpr std::size_t kHalfMax = kLrnSizeMax / 2;
-constexpr std::size_t kLanesMax = 16;  // What loads may read beyond.
-constexpr std::size_t kRoom = kBlock + 4 * kHalfMax + kLanesMax;
+constexpr std::size_t kLanesMax = 16;  // What loads and stores may touch beyond.
+constexpr std::size_t kRoom = kBlock + kRowsMax * (4 * kHalfMax + 2 * kLanesMax);
 
 struct LrnArgs {
   const LrnParams& params;
@@ -43,17 +44,17 @@ struct LrnBackwardArgs {
   bool accumulate;
 };
 
-// to[i] = row[begin - halo + i] for i < count + 2 * halo, and zeros where the row has no such
-// channel and up to a vector beyond.
-void CopyWithHalo(const float* row, std::size_t channels, std::size_t begin, std::size_t count,
-                  std::size_t halo, float* to) {
+// A block of channels with `halo` more on either side, of which `before` and `after` do not exist.
+struct HaloRange {
+  std::size_t first;  // The first channel that exists,
+  std::size_t count;  // and how many do.
+  std::size_t before;
+  std::size_t after;
+};
+HaloRange WithHalo(std::size_t channels, std::size_t begin, std::size_t count, std::size_t halo) {
   const std::size_t first = begin > halo ? begin - halo : 0;
   const std::size_t last = std::min(channels, begin + count + halo);
-  const std::size_t before = halo + first - begin;
-  std::memset(to, 0, before * sizeof(float));
-  std::memcpy(to + before, row + first, (last - first) * sizeof(float));
-  const std::size_t filled = before + (last - first);
-  std::memset(to + filled, 0, (count + 2 * halo + kLanesMax - filled) * sizeof(float));
+  return {first, last - first, first + halo - begin, begin + count + halo - last};
 }
 
 }  // namespace
@@ -64,22 +65,54 @@ HWY_BEFORE_NAMESPACE();
 namespace shoal::kernels::HWY_NAMESPACE {
 namespace {
 
-// The sum of x[0 … size) in each lane.
-template <class L>
+// The sum of x[0 … size) in each lane; kSize is `size` or 0 for any.
+template <class L, std::size_t kSize>
 HWY_INLINE typename L::F WindowSum(const float* x, std::size_t size) {
   typename L::F sum = L::Load(x);
-  for (std::size_t i = 1; i < size; ++i) sum = sum + L::Load(x + i);
+  for (std::size_t i = 1; i < (kSize == 0 ? size : kSize); ++i) sum = sum + L::Load(x + i);
   return sum;
 }
 
-// Whole vectors over scratch, which has room for the last one.
-template <class L, class Body>
-HWY_INLINE void AlongScratch(std::size_t count, const Body& body) {
-  for (std::size_t i = 0; i < count; i += L::kLanes) body(i);
+template <class L>
+HWY_INLINE void StoreZeros(float* to, std::size_t count) {
+  for (std::size_t i = 0; i < count; i += L::kLanes) L::Store(L::Set(0.0F), to + i);
 }
 
-template <class L, bool kThreeQuarters>
-HWY_INLINE void NormaliseRow(const LrnArgs& args, const float* x, float* y) {
+// to = the channels of `range`, each put through value(channel, lanes), between zeros for those
+// that do not exist (and a vector more).
+template <class L, class Value>
+HWY_INLINE void FillWithHalo(const HaloRange& range, float* to, const Value& value) {
+  StoreZeros<L>(to, range.before);
+  AlongRow<L>(range.count, [&](std::size_t i, auto lanes) SHOAL_LAMBDA {
+    L::Store(value(range.first + i, range.before + i, lanes), to + range.before + i);
+  });
+  StoreZeros<L>(to + range.before + range.count, range.after + L::kLanes);
+}
+
+template <class L>
+HWY_INLINE void FillSquares(const HaloRange& range, const float* x, float* to) {
+  FillWithHalo<L>(range, to, [&](std::size_t c, std::size_t, auto lanes) SHOAL_LAMBDA {
+    const auto v = lanes.Load(x + c);
+    return v * v;
+  });
+}
+
+// Calls body(first row, rows, first channel, channels, floats per row of scratch).
+template <class Body>
+HWY_INLINE void ForBlocks(std::size_t channels, std::size_t half, std::size_t begin,
+                          std::size_t end, const Body& body) {
+  const std::size_t together = std::clamp<std::size_t>(kBlock / channels, 1, kRowsMax);
+  for (std::size_t row = begin; row < end; row += together) {
+    const std::size_t rows = std::min(together, end - row);
+    for (std::size_t c = 0; c < channels; c += kBlock) {
+      const std::size_t count = std::min(kBlock, channels - c);
+      body(row, rows, c, count, count + 4 * half + 2 * kLanesMax);
+    }
+  }
+}
+
+template <class L, bool kThreeQuarters, std::size_t kSize>
+HWY_INLINE void NormaliseRows(const LrnArgs& args, std::size_t begin, std::size_t end) {
   using F = typename L::F;
   const std::size_t size = args.params.size;
   const std::size_t half = size / 2;
@@ -87,28 +120,31 @@ HWY_INLINE void NormaliseRow(const LrnArgs& args, const float* x, float* y) {
   const F k = L::Set(args.params.k);
   const F factor = L::Set(args.params.alpha / static_cast<float>(size));
   float squares[kRoom];
-  for (std::size_t begin = 0; begin < args.x.channels; begin += kBlock) {
-    const std::size_t count = std::min(kBlock, args.x.channels - begin);
-    CopyWithHalo(x, args.x.channels, begin, count, half, squares);
-    AlongScratch<L>(count + 2 * half, [&](std::size_t i) SHOAL_LAMBDA {
-      const F v = L::Load(squares + i);
-      L::Store(v * v, squares + i);
-    });
-    AlongRow<L>(count, [&](std::size_t c, auto lanes) SHOAL_LAMBDA {
-      const F scale = L::Fma(factor, WindowSum<L>(squares + c, size), k);
-      const F power = MinusPower<L, kThreeQuarters>(scale, minus_beta);
-      lanes.Store(lanes.Load(x + begin + c) * power, y + begin + c);
-    });
-  }
+  const auto block = [&](std::size_t first, std::size_t rows, std::size_t channel,
+                         std::size_t count, std::size_t room) SHOAL_LAMBDA {
+    const HaloRange around = WithHalo(args.x.channels, channel, count, half);
+    for (std::size_t i = 0; i < rows; ++i) {
+      FillSquares<L>(around, args.x.row(first + i), squares + i * room);
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      const float* const x = args.x.row(first + i) + channel;
+      float* const y = args.y.row(first + i) + channel;
+      AlongRow<L>(count, [&](std::size_t c, auto lanes) SHOAL_LAMBDA {
+        const F scale = L::Fma(factor, WindowSum<L, kSize>(squares + i * room + c, size), k);
+        lanes.Store(lanes.Load(x + c) * PowersOf<L, kThreeQuarters>(scale, minus_beta).power,
+                    y + c);
+      });
+    }
+  };
+  ForBlocks(args.x.channels, half, begin, end, block);
 }
 
 // dx = dy * p - 2 alpha beta / size * x * (the window's sum of dy * x * p / scale), p =
-// scale^-beta. The ratios are needed half a window beyond the block, their scales another half.
-template <class L, bool kThreeQuarters>
-HWY_INLINE void GradientOfRow(const LrnBackwardArgs& args, const float* x, const float* dy,
-                              float* dx) {
+// scale^-beta. The ratios that are summed are needed half a window beyond the block, their scales
+// another half.
+template <class L, bool kThreeQuarters, std::size_t kSize>
+HWY_INLINE void GradientOfRows(const LrnBackwardArgs& args, std::size_t begin, std::size_t end) {
   using F = typename L::F;
-  const std::size_t channels = args.x.channels;
   const std::size_t size = args.params.size;
   const std::size_t half = size / 2;
   const F minus_beta = L::Set(-args.params.beta);
@@ -119,73 +155,73 @@ HWY_INLINE void GradientOfRow(const LrnBackwardArgs& args, const float* x, const
   float squares[kRoom];
   float powers[kRoom];
   float ratios[kRoom];
-  for (std::size_t begin = 0; begin < channels; begin += kBlock) {
-    const std::size_t count = std::min(kBlock, channels - begin);
-    CopyWithHalo(x, channels, begin, count, 2 * half, squares);
-    CopyWithHalo(x, channels, begin, count, half, powers);
-    CopyWithHalo(dy, channels, begin, count, half, ratios);
-    AlongScratch<L>(count + 4 * half, [&](std::size_t i) SHOAL_LAMBDA {
-      const F v = L::Load(squares + i);
-      L::Store(v * v, squares + i);
-    });
-    AlongScratch<L>(count + 2 * half, [&](std::size_t i) SHOAL_LAMBDA {
-      const F scale = L::Fma(factor, WindowSum<L>(squares + i, size), k);
-      const F power = MinusPower<L, kThreeQuarters>(scale, minus_beta);
-      const F d = L::Load(ratios + i);
-      const F ratio = d * (L::Load(powers + i) * power / scale);
-      // No ratio where there is no channel, whatever k.
-      L::Store(L::Select(d == L::Set(0.0F), d, ratio), ratios + i);
-      L::Store(power, powers + i);
-    });
-    AlongRow<L>(count, [&](std::size_t c, auto lanes) SHOAL_LAMBDA {
-      const F sum = WindowSum<L>(ratios + c, size);
-      F d = lanes.Load(dy + begin + c) * L::Load(powers + half + c);
-      d = L::Fma(minus * lanes.Load(x + begin + c), sum, d);
-      if (args.accumulate) d = d + lanes.Load(dx + begin + c);
-      lanes.Store(d, dx + begin + c);
-    });
-  }
+  const auto block = [&](std::size_t first, std::size_t rows, std::size_t channel,
+                         std::size_t count, std::size_t room) SHOAL_LAMBDA {
+    const HaloRange around = WithHalo(args.x.channels, channel, count, half);
+    const HaloRange wide = WithHalo(args.x.channels, channel, count, 2 * half);
+    for (std::size_t i = 0; i < rows; ++i) {
+      FillSquares<L>(wide, args.x.row(first + i), squares + i * room);
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      const float* const x = args.x.row(first + i);
+      const float* const dy = args.dy.row(first + i);
+      FillWithHalo<L>(
+          around, ratios + i * room, [&](std::size_t c, std::size_t at, auto lanes) SHOAL_LAMBDA {
+            const std::size_t place = i * room + at;
+            const F sum = WindowSum<L, kSize>(squares + place, size);
+            const Powers<L> p = PowersOf<L, kThreeQuarters>(L::Fma(factor, sum, k), minus_beta);
+            L::Store(p.power, powers + place);
+            return lanes.Load(dy + c) * lanes.Load(x + c) * p.quotient;
+          });
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      const float* const x = args.x.row(first + i) + channel;
+      const float* const dy = args.dy.row(first + i) + channel;
+      float* const dx = args.dx.row(first + i) + channel;
+      AlongRow<L>(count, [&](std::size_t c, auto lanes) SHOAL_LAMBDA {
+        const F sum = WindowSum<L, kSize>(ratios + i * room + c, size);
+        F d = lanes.Load(dy + c) * L::Load(powers + i * room + half + c);
+        d = L::Fma(minus * lanes.Load(x + c), sum, d);
+        if (args.accumulate) d = d + lanes.Load(dx + c);
+        lanes.Store(d, dx + c);
+      });
+    }
+  };
+  ForBlocks(args.x.channels, half, begin, end, block);
 }
 
 template <class L>
 HWY_INLINE void Normalise(const LrnArgs& args, std::size_t begin, std::size_t end) {
   WithConditions(
-      [&](auto three_quarters) SHOAL_LAMBDA {
-        for (std::size_t row = begin; row < end; ++row) {
-          NormaliseRow<L, three_quarters>(args, args.x.row(row), args.y.row(row));
-        }
-      },
-      args.params.beta == 0.75F);
+      [&](auto three_quarters, auto five)
+          SHOAL_LAMBDA { NormaliseRows<L, three_quarters, five ? 5 : 0>(args, begin, end); },
+      args.params.beta == 0.75F, args.params.size == 5);
 }
 
 template <class L>
 HWY_INLINE void Gradient(const LrnBackwardArgs& args, std::size_t begin, std::size_t end) {
   WithConditions(
-      [&](auto three_quarters) SHOAL_LAMBDA {
-        for (std::size_t row = begin; row < end; ++row) {
-          GradientOfRow<L, three_quarters>(args, args.x.row(row), args.dy.row(row),
-                                           args.dx.row(row));
-        }
-      },
-      args.params.beta == 0.75F);
+      [&](auto three_quarters, auto five)
+          SHOAL_LAMBDA { GradientOfRows<L, three_quarters, five ? 5 : 0>(args, begin, end); },
+      args.params.beta == 0.75F, args.params.size == 5);
 }
 
 }  // namespace
 
 #if SHOAL_SIMD
 void SimdNormalise(const LrnArgs& args, std::size_t begin, std::size_t end) {
-  Normalise<VectorRow>(args, begin, end);
+  Normalise<VectorPower>(args, begin, end);
 }
 void SimdGradient(const LrnBackwardArgs& args, std::size_t begin, std::size_t end) {
-  Gradient<VectorRow>(args, begin, end);
+  Gradient<VectorPower>(args, begin, end);
 }
 #endif  // SHOAL_SIMD
 #if HWY_ONCE
 void RefNormalise(const LrnArgs& args, std::size_t begin, std::size_t end) {
-  Normalise<ScalarRow>(args, begin, end);
+  Normalise<ScalarPower>(args, begin, end);
 }
 void RefGradient(const LrnBackwardArgs& args, std::size_t begin, std::size_t end) {
-  Gradient<ScalarRow>(args, begin, end);
+  Gradient<ScalarPower>(args, begin, end);
 }
 #endif  // HWY_ONCE
 

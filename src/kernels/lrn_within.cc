@@ -34,7 +34,7 @@ HWY_INLINE void Normalise(const LrnParams& params, ConstRows x, ConstRows averag
   WithConditions(
       [&](auto three_quarters) SHOAL_LAMBDA {
         const auto normalise = [&](F value, F a) SHOAL_LAMBDA {
-          return value * MinusPower<L, three_quarters>(L::Fma(alpha, a, one), minus_beta);
+          return value * PowersOf<L, three_quarters>(L::Fma(alpha, a, one), minus_beta).power;
         };
         MapRows<L>(y, begin, end, normalise, x, average);
       },
@@ -54,8 +54,7 @@ HWY_INLINE void AverageGradient(const LrnParams& params, ConstRows x, ConstRows 
       [&](auto three_quarters) SHOAL_LAMBDA {
         const auto gradient = [&](F value, F d, F a) SHOAL_LAMBDA {
           const F scale = L::Fma(alpha, a, one);
-          const F power = MinusPower<L, three_quarters>(scale, minus_beta);
-          return factor * value * d * (power / scale);
+          return factor * value * d * PowersOf<L, three_quarters>(scale, minus_beta).quotient;
         };
         MapRows<L>(average, begin, end, gradient, x, dy, ConstRows(average));
       },
@@ -67,21 +66,21 @@ HWY_INLINE void AverageGradient(const LrnParams& params, ConstRows x, ConstRows 
 #if SHOAL_SIMD
 void SimdNormalise(const LrnParams& params, ConstRows x, ConstRows average, Rows y,
                    std::size_t begin, std::size_t end) {
-  Normalise<VectorRow>(params, x, average, y, begin, end);
+  Normalise<VectorPower>(params, x, average, y, begin, end);
 }
 void SimdAverageGradient(const LrnParams& params, ConstRows x, ConstRows dy, Rows average,
                          std::size_t begin, std::size_t end) {
-  AverageGradient<VectorRow>(params, x, dy, average, begin, end);
+  AverageGradient<VectorPower>(params, x, dy, average, begin, end);
 }
 #endif  // SHOAL_SIMD
 #if HWY_ONCE
 void RefNormalise(const LrnParams& params, ConstRows x, ConstRows average, Rows y,
                   std::size_t begin, std::size_t end) {
-  Normalise<ScalarRow>(params, x, average, y, begin, end);
+  Normalise<ScalarPower>(params, x, average, y, begin, end);
 }
 void RefAverageGradient(const LrnParams& params, ConstRows x, ConstRows dy, Rows average,
                         std::size_t begin, std::size_t end) {
-  AverageGradient<ScalarRow>(params, x, dy, average, begin, end);
+  AverageGradient<ScalarPower>(params, x, dy, average, begin, end);
 }
 #endif  // HWY_ONCE
 
