@@ -9,6 +9,7 @@
 #include <hwy/highway.h>
 // clang-format on
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -93,31 +94,38 @@ constexpr Implementation<SumsKernel> kSumsTable[] = {
 constexpr Implementation<ApplyKernel> kApplyTable[] = {
     SHOAL_SIMD_ROWS(ApplyKernel, SimdApply){Target::kRef, &HWY_NAMESPACE::RefApply}};
 
-// The mean and variance of channel c from the sums of each chunk: the variance within chunks plus
-// that of their means.
-void CombineChannel(ConstRows x, const RowPartition& partition, const float* sums, std::size_t c,
-                    float& mean, float& variance) {
-  const std::size_t chunk_sums = 2 * x.channels;
-  double means[RowPartition::kChunksMax];
-  double total = 0;
-  double squares = 0;
+// The mean and variance of channels [begin, end) from the sums of each chunk: the variance within
+// chunks plus that of their means, all as differences from the first row of x. REQUIRES: at most
+// kChannelsTogether channels.
+void CombineChannels(ConstRows x, const RowPartition& partition, const float* sums,
+                     std::size_t begin, std::size_t end, float* mean, float* variance) {
+  double totals[RowPartition::kChannelsTogether] = {};
+  double squares[RowPartition::kChannelsTogether] = {};
+  const float* const origin = x.data + begin;
   std::size_t row = 0;
-  for (std::size_t i = 0; i < partition.chunks(); ++i) {
-    const auto n = static_cast<double>(partition.rows_of(i));
-    const double sum = sums[i * chunk_sums + c];
-    means[i] = static_cast<double>(x.row(row)[c]) + sum / n;
-    total += n * means[i];
-    squares += sums[i * chunk_sums + x.channels + c] - sum * sum / n;
-    row += partition.rows_of(i);
+  for (std::size_t chunk = 0; chunk < partition.chunks(); ++chunk) {
+    const auto n = static_cast<double>(partition.rows_of(chunk));
+    const double one_over_n = 1 / n;
+    const float* const first = x.row(row) + begin;
+    const float* const sum = sums + chunk * 2 * x.channels + begin;
+    const float* const square = sum + x.channels;
+    for (std::size_t i = 0; i < end - begin; ++i) {
+      const auto s = static_cast<double>(sum[i]);
+      const double centre =
+          (static_cast<double>(first[i]) - static_cast<double>(origin[i])) + s * one_over_n;
+      totals[i] += n * centre;
+      squares[i] += static_cast<double>(square[i]) - s * s * one_over_n + n * centre * centre;
+    }
+    row += partition.rows_of(chunk);
   }
   const auto rows = static_cast<double>(x.rows);
-  const double m = total / rows;
-  for (std::size_t i = 0; i < partition.chunks(); ++i) {
-    squares += static_cast<double>(partition.rows_of(i)) * (means[i] - m) * (means[i] - m);
+  for (std::size_t i = 0; i < end - begin; ++i) {
+    const double centre = totals[i] / rows;
+    const double v = squares[i] / rows - centre * centre;
+    mean[begin + i] = static_cast<float>(static_cast<double>(origin[i]) + centre);
+    // Rounding may leave less than nothing, but a NaN must stay one.
+    variance[begin + i] = v < 0 ? 0.0F : static_cast<float>(v);
   }
-  mean = static_cast<float>(m);
-  // Rounding may leave less than nothing, but a NaN must stay one.
-  variance = squares < 0 ? 0.0F : static_cast<float>(squares / rows);
 }
 
 }  // namespace
@@ -138,8 +146,10 @@ void BatchMeanVariance(ConstRows x, std::span<float> mean, std::span<float> vari
     kernel(x, block, scratch.data() + block.chunk * 2 * x.channels + block.channel_begin);
   });
   partition.RunChannels(parallel, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t c = begin; c < end; ++c) {
-      CombineChannel(x, partition, scratch.data(), c, mean[c], variance[c]);
+    for (std::size_t c = begin; c < end; c += RowPartition::kChannelsTogether) {
+      CombineChannels(x, partition, scratch.data(), c,
+                      std::min(end, c + RowPartition::kChannelsTogether), mean.data(),
+                      variance.data());
     }
   });
 }

@@ -196,16 +196,13 @@ void BatchNormBackwardSums(const BatchNormBackwardSumsArgs& args, std::span<floa
     kernel(args, block, scratch.data() + block.chunk * 2 * x.channels + block.channel_begin);
   });
   partition.RunChannels(parallel, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t c = begin; c < end; ++c) {
-      double sum = 0;
-      double product = 0;
-      for (std::size_t chunk = 0; chunk < partition.chunks(); ++chunk) {
-        sum += static_cast<double>(scratch[chunk * 2 * x.channels + c]);
-        product += static_cast<double>(scratch[chunk * 2 * x.channels + x.channels + c]);
-      }
-      args.sum_dy[c] = static_cast<float>(sum);
-      args.sum_dy_xhat[c] = static_cast<float>(product * static_cast<double>(args.inv_std[c]));
-    }
+    ForChunkSums(scratch.data(), partition.chunks(), 2 * x.channels, begin, end,
+                 [&](std::size_t c, double sum) { args.sum_dy[c] = static_cast<float>(sum); });
+    ForChunkSums(scratch.data() + x.channels, partition.chunks(), 2 * x.channels, begin, end,
+                 [&](std::size_t c, double sum) {
+                   const auto inv_std = static_cast<double>(args.inv_std[c]);
+                   args.sum_dy_xhat[c] = static_cast<float>(sum * inv_std);
+                 });
   });
 }
 

@@ -54,7 +54,8 @@ class RowPartition {
     });
   }
 
-  static constexpr std::size_t kChunksMax = 64;
+  static constexpr std::size_t kChunksMax = 32;
+  static constexpr std::size_t kChannelsTogether = 64;
 
  private:
   // Adding up the chunks must cost little beside summing a chunk.
@@ -72,5 +73,22 @@ class RowPartition {
   std::size_t width_;
   std::size_t widths_;
 };
+
+// Calls body(c, sum) for channels [begin, end) with the sum of column c over the rows of `partial`,
+// a matrix of chunks whose rows lie `stride` apart. Row by row: columns would miss every cache.
+template <class Body>
+void ForChunkSums(const float* partial, std::size_t chunks, std::size_t stride, std::size_t begin,
+                  std::size_t end, const Body& body) {
+  constexpr std::size_t kTogether = RowPartition::kChannelsTogether;
+  for (std::size_t first = begin; first < end; first += kTogether) {
+    const std::size_t count = std::min(kTogether, end - first);
+    double sums[kTogether] = {};
+    for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
+      const float* const row = partial + chunk * stride + first;
+      for (std::size_t i = 0; i < count; ++i) sums[i] += static_cast<double>(row[i]);
+    }
+    for (std::size_t i = 0; i < count; ++i) body(first + i, sums[i]);
+  }
+}
 
 }  // namespace shoal::kernels

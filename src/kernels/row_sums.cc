@@ -64,15 +64,6 @@ using SumKernel = void(ConstRows, ConstRows, const RowPartition::Block&, float*)
 constexpr Implementation<SumKernel> kTable[] = {
     SHOAL_SIMD_ROWS(SumKernel, SimdSumBlock){Target::kRef, &HWY_NAMESPACE::RefSumBlock}};
 
-// Adds up column c of the partial sums that start at `sums`, `stride` apart.
-float AddChunks(const float* sums, std::size_t chunks, std::size_t stride, float before) {
-  auto sum = static_cast<double>(before);
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-    sum += static_cast<double>(sums[chunk * stride]);
-  }
-  return static_cast<float>(sum);
-}
-
 }  // namespace
 
 std::size_t ColumnSumsScratchFloats(std::size_t rows, std::size_t channels) {
@@ -89,7 +80,7 @@ void ScaleChannelsBackward(ConstRows x, ConstRows dy, std::span<float> dfactor,
                            Parallel& parallel, Target target) {
   CheckSameShape(x, dy);
   const std::size_t channels = dy.channels;
-  SHOAL_CHECK(x.data == nullptr || dfactor.size() == channels);
+  SHOAL_CHECK_EQ(dfactor.size(), x.data == nullptr ? 0 : channels);
   SHOAL_CHECK(doffset.empty() || doffset.size() == channels);
   SHOAL_CHECK_GE(scratch.size(), ColumnSumsScratchFloats(dy.rows, channels));
   const RowPartition partition(dy.rows, channels);
@@ -98,17 +89,17 @@ void ScaleChannelsBackward(ConstRows x, ConstRows dy, std::span<float> dfactor,
   partition.Run(parallel, [&](const RowPartition::Block& block) {
     kernel(x, dy, block, scratch.data() + block.chunk * stride + block.channel_begin);
   });
-  const std::size_t chunks = partition.chunks();
+  // An empty `out` is not wanted.
+  const auto finish = [&](const float* sums, std::span<float> out, std::size_t begin,
+                          std::size_t end) {
+    if (out.empty()) return;
+    ForChunkSums(sums, partition.chunks(), stride, begin, end, [&](std::size_t c, double sum) {
+      out[c] = static_cast<float>(sum + (accumulate ? static_cast<double>(out[c]) : 0.0));
+    });
+  };
   partition.RunChannels(parallel, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t c = begin; c < end; ++c) {
-      const float* const sums = scratch.data() + c;
-      if (!doffset.empty()) {
-        doffset[c] = AddChunks(sums, chunks, stride, accumulate ? doffset[c] : 0.0F);
-      }
-      if (x.data != nullptr) {
-        dfactor[c] = AddChunks(sums + channels, chunks, stride, accumulate ? dfactor[c] : 0.0F);
-      }
-    }
+    finish(scratch.data(), doffset, begin, end);
+    finish(scratch.data() + channels, dfactor, begin, end);
   });
 }
 
