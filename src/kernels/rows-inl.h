@@ -147,9 +147,9 @@ HWY_INLINE void WithConditions(const Run& run, bool first, More... more) {
 }
 
 // sums[s][c] = the sum over rows of what body(row, c, lanes, F(&terms)[kSums]) adds to terms[s];
-// sums[s] lies at sums + s * sums_stride. Rows are taken four at a time: few streams to prefetch,
-// and sums are loaded and stored once for four terms.
-template <class L, std::size_t kSums, class Body>
+// sums[s] lies at sums + s * sums_stride. Rows are taken kRows at a time: sums are loaded and
+// stored once for as many terms, but long rows are as many streams to prefetch per matrix.
+template <class L, std::size_t kSums, std::size_t kRows = 4, class Body>
 HWY_INLINE void SumOverRows(std::size_t rows, std::size_t channels, float* sums,
                             std::size_t sums_stride, const Body& body) {
   using F = typename L::F;
@@ -169,7 +169,9 @@ HWY_INLINE void SumOverRows(std::size_t rows, std::size_t channels, float* sums,
     });
   };
   std::size_t row = 0;
-  for (; row + 4 <= rows; row += 4) add_rows(row, std::integral_constant<std::size_t, 4>());
+  for (; row + kRows <= rows; row += kRows) {
+    add_rows(row, std::integral_constant<std::size_t, kRows>());
+  }
   for (; row < rows; ++row) add_rows(row, std::integral_constant<std::size_t, 1>());
 }
 
