@@ -1,23 +1,28 @@
-# shoal_proto(<target> <file.proto>) makes a static library of the messages in proto/<file.proto>,
-# included as "<file>.pb.h". The host's protoc writes the sources, whatever they are compiled for;
-# its code is not ours, so its warnings are off.
+# shoal_proto(<target> <file.proto>) makes a static library from a schema in proto/. The
+# header is included by the name of the schema alone: #include "datum.pb.h".
+#
+# protoc is the host's, also when the library is for a phone: what it writes is the same.
+# Generated code is not held to our warnings.
+include_guard(GLOBAL)
 find_package(Threads REQUIRED)
-if(SHOAL_STATIC)
-  set(Protobuf_USE_STATIC_LIBS ON)
-endif()
 find_package(Protobuf 3.21 REQUIRED)
-find_program(SHOAL_PROTOC protoc REQUIRED NO_CMAKE_FIND_ROOT_PATH)
 
 function(shoal_proto target file)
-  get_filename_component(stem ${file} NAME_WE)
-  set(source ${PROJECT_SOURCE_DIR}/proto/${file})
-  set(out ${PROJECT_BINARY_DIR}/proto/${stem})
+  get_filename_component(schema ${file} ABSOLUTE)
+  get_filename_component(directory ${schema} DIRECTORY)
+  get_filename_component(name ${schema} NAME_WE)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/${target})
   file(MAKE_DIRECTORY ${out})
-  add_custom_command(OUTPUT ${out}/${stem}.pb.cc ${out}/${stem}.pb.h
-    COMMAND ${SHOAL_PROTOC} --proto_path=${PROJECT_SOURCE_DIR}/proto --cpp_out=${out} ${source}
-    DEPENDS ${source} VERBATIM)
-  add_library(${target} STATIC ${out}/${stem}.pb.cc ${out}/${stem}.pb.h)
-  target_include_directories(${target} SYSTEM PUBLIC ${out})
-  target_link_libraries(${target} PUBLIC shoal_options protobuf::libprotobuf Threads::Threads)
+  add_custom_command(OUTPUT ${out}/${name}.pb.cc ${out}/${name}.pb.h
+    COMMAND ${Protobuf_PROTOC_EXECUTABLE} --cpp_out=${out} -I${directory} ${schema}
+    DEPENDS ${schema} VERBATIM)
+  add_library(${target} STATIC ${out}/${name}.pb.cc ${out}/${name}.pb.h)
+  target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_options(${target} PRIVATE -w)
+  if(SHOAL_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${SHOAL_SANITIZE})
+  endif()
+  # SYSTEM: the header's inline code is not ours either.
+  target_include_directories(${target} SYSTEM PUBLIC ${out})
+  target_link_libraries(${target} PUBLIC protobuf::libprotobuf)
 endfunction()

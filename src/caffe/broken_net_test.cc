@@ -70,7 +70,15 @@ TEST(BrokenNet, Connections) {
   ExpectMessages({
       {"layer { name: 'a' type: 'ReLU' bottom: 'b' top: 'a' }\n"
        "layer { name: 'b' type: 'ReLU' bottom: 'a' top: 'b' }",
-       "n:1: layer \"a\": bottom \"b\" is not the top of any layer before it"},
+       "n:1: layer \"a\": bottom \"b\" is not the top of any layer before it; layer \"b\" makes "
+       "it, "
+       "but comes later"},
+      {Layer("ReLU", "include { phase: TEST }") +
+           "layer { name: 'y' type: 'ReLU' bottom: 'x' top: 'y' }",
+       "n:2: layer \"y\": bottom \"x\" is not the top of any layer before it; layer \"x\" makes "
+       "it, "
+       "but is not part of this phase"},
+      {Layer("ReLU", "bottom: 'y'", "top: 'x'"), InLayer("a layer of type ReLU needs 1 bottom(s)")},
       {Layer("ReLU", "", "top: 'x'") + "layer { name: 'y' type: 'ReLU' bottom: 'data' top: 'x' }",
        "n:2: layer \"y\": top \"x\" is already made by layer \"x\"; give it another name"},
       {Layer("ReLU", "bottom: 'data'"),
@@ -130,8 +138,6 @@ TEST(BrokenNet, OtherLayers) {
       {Layer("InnerProduct", ""), InLayer("inner_product_param needs num_output")},
       {Layer("LRN", "lrn_param { local_size: 4 }"), InLayer("local_size must be odd")},
       {Layer("BatchNorm", "batch_norm_param { eps: 0 }"), InLayer("eps must be greater than 0")},
-      {Layer("BatchNorm", "batch_norm_param { scale_bias: true }"),
-       InLayer("scale_bias: true is not supported; add a Scale layer")},
       {Layer("Dropout", "dropout_param { dropout_ratio: 1 }"), InLayer("dropout_ratio must be at")},
       {Layer("Clip", "clip_param { min: -1 max: 1 }"), InLayer("clip_param min must be 0")},
       {Layer("Concat", "concat_param { axis: 1 concat_dim: 1 }"), InLayer("give axis or (older)")},

@@ -97,7 +97,8 @@ class Wiring {
   Status Connect(const LayerReader& layer, nn::LayerDef& def) {
     for (const std::string& bottom : def.bottoms) {
       if (!made_by_.contains(bottom)) {
-        return layer.Error("bottom \"" + bottom + "\" is not the top of any layer before it");
+        return layer.Error("bottom \"" + bottom + "\" is not the top of any layer before it" +
+                           WhoElseMakes(layer, bottom));
       }
     }
     for (std::size_t i = 0; i < def.tops.size(); ++i) {
@@ -118,6 +119,18 @@ class Wiring {
   }
 
  private:
+  // The layer of the file that makes the blob after all.
+  static std::string WhoElseMakes(const LayerReader& layer, const std::string& blob) {
+    const auto& layers = layer.net.proto.layer();
+    for (int i = 0; i < layers.size(); ++i) {
+      const auto& tops = layers[i].top();
+      if (i == layer.index || std::find(tops.begin(), tops.end(), blob) == tops.end()) continue;
+      return "; layer \"" + layers[i].name() + "\" makes it, but " +
+             (i > layer.index ? "comes later" : "is not part of this phase");
+    }
+    return "";
+  }
+
   std::map<std::string, std::string, std::less<>> made_by_;
 };
 
@@ -193,6 +206,24 @@ Result<nn::LayerDef> ReadLayer(const LayerReader& layer, const LayerType& type,
   return def;
 }
 
+// NVIDIA's fork has BatchNorm and Scale in one layer; here they are two, the second in place.
+Status AddInnerScale(const LayerReader& layer, const nn::LayerDef& norm, Network& network) {
+  nn::LayerDef def;
+  def.name = norm.name + "/scale_bias";
+  def.bottoms = norm.tops;
+  def.tops = norm.tops;
+  SHOAL_ASSIGN_OR_RETURN(def.op, MakeInnerScale(layer));
+  const auto& specs = layer.proto().param();
+  for (int i = 3; i < specs.size(); ++i) {
+    def.params.push_back({.name = specs[i].name(),
+                          .lr_mult = specs[i].lr_mult(),
+                          .decay_mult = specs[i].decay_mult()});
+  }
+  SHOAL_RETURN_IF_ERROR(CheckParams(layer, def.params));
+  network.net.layers.push_back(std::move(def));
+  return Status();
+}
+
 Status AddLayer(const LayerReader& layer, Wiring& wiring, Network& network) {
   SHOAL_ASSIGN_OR_RETURN(const LayerType* type, FindType(layer));
   SHOAL_ASSIGN_OR_RETURN(nn::LayerDef def, ReadLayer(layer, *type, wiring));
@@ -204,8 +235,11 @@ Status AddLayer(const LayerReader& layer, Wiring& wiring, Network& network) {
     SHOAL_ASSIGN_OR_RETURN(def.op, type->op(layer));
   }
   SHOAL_RETURN_IF_ERROR(wiring.Connect(layer, def));
-  network.net.layers.push_back(std::move(def));
-  return Status();
+  const nn::LayerDef& added = network.net.layers.emplace_back(std::move(def));
+  const auto& proto = layer.proto();
+  if (type->name != "BatchNorm" || !proto.batch_norm_param().scale_bias()) return Status();
+  const nn::LayerDef norm = added;  // A copy: the list grows.
+  return AddInnerScale(layer, norm, network);
 }
 
 }  // namespace

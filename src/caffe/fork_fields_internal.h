@@ -8,8 +8,9 @@
 
 namespace shoal::caffe::internal {
 
-// Whether `field`, unknown in `message` ("LayerParameter"), is known to change nothing that we
-// compute: tuning and bookkeeping of Intel's and NVIDIA's forks, parameters of their own layers.
+// Whether a network means the same without `field`, which is unknown in `message`
+// ("LayerParameter"): tuning, bookkeeping and random image changes of Intel's and NVIDIA's forks,
+// parameters of their own layers.
 bool IsHarmless(std::string_view message, std::string_view field);
 
 // The field of `message` that `name` is likely a misspelling of; empty if there is none.

@@ -34,9 +34,6 @@ Result<std::optional<bool>> ReadGlobalStats(const LayerReader& layer) {
 
 OpResult MakeBatchNorm(const LayerReader& layer) {
   const auto& proto = layer.proto().batch_norm_param();
-  if (proto.scale_bias()) {
-    return layer.Error("scale_bias: true is not supported; add a Scale layer with bias_term: true");
-  }
   nn::BatchNormDef op;
   SHOAL_ASSIGN_OR_RETURN(op.use_global_stats, ReadGlobalStats(layer));
   op.moving_average_fraction = proto.moving_average_fraction();
@@ -75,6 +72,17 @@ OpResult MakeScale(const LayerReader& layer) {
   op.bias = proto.bias_term();
   if (proto.has_filler()) {
     SHOAL_ASSIGN_OR_RETURN(op.filler, ReadFiller(layer, "filler", proto.filler()));
+  }
+  SHOAL_ASSIGN_OR_RETURN(op.bias_filler, ReadFiller(layer, "bias_filler", proto.bias_filler()));
+  return nn::OpDef(op);
+}
+
+OpResult MakeInnerScale(const LayerReader& layer) {
+  const auto& proto = layer.proto().batch_norm_param();
+  nn::ScaleDef op;
+  op.bias = true;
+  if (proto.has_scale_filler()) {
+    SHOAL_ASSIGN_OR_RETURN(op.filler, ReadFiller(layer, "scale_filler", proto.scale_filler()));
   }
   SHOAL_ASSIGN_OR_RETURN(op.bias_filler, ReadFiller(layer, "bias_filler", proto.bias_filler()));
   return nn::OpDef(op);

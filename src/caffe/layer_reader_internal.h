@@ -72,6 +72,8 @@ OpResult MakePooling(const LayerReader& layer);
 OpResult MakeBatchNorm(const LayerReader& layer);
 OpResult MakeLrn(const LayerReader& layer);
 OpResult MakeScale(const LayerReader& layer);
+// The scale that `scale_bias: true` puts into a BatchNorm layer.
+OpResult MakeInnerScale(const LayerReader& layer);
 OpResult MakeBias(const LayerReader& layer);
 
 OpResult MakeRelu(const LayerReader& layer);

@@ -295,6 +295,23 @@ TEST(NetFile, ForkFieldsAreReportedAndIgnored) {
   EXPECT_TRUE(file->Build({}).ok());
 }
 
+TEST(NetFile, ScaleInsideABatchNormIsALayer) {
+  const Network network = MustBuild(Around(
+      "layer { name: 'bn' type: 'BatchNorm' bottom: 'data' top: 'bn'\n"
+      "  param { lr_mult: 1 } param { } param { } param { lr_mult: 3 } param { decay_mult: 0 }\n"
+      "  batch_norm_param { scale_bias: true scale_filler { value: 2 } } }"));
+  ASSERT_EQ(network.net.layers.size(), 3U);
+  EXPECT_EQ(network.net.layers[1].params.size(), 3U);
+  const nn::LayerDef& scale = network.net.layers[2];
+  EXPECT_EQ(scale.name, "bn/scale_bias");
+  EXPECT_EQ(scale.bottoms, scale.tops);
+  EXPECT_EQ(std::get<nn::ScaleDef>(scale.op).filler.value, 2);
+  EXPECT_TRUE(std::get<nn::ScaleDef>(scale.op).bias);
+  ASSERT_EQ(scale.params.size(), 2U);
+  EXPECT_EQ(scale.params[0].lr_mult, 3);
+  EXPECT_EQ(scale.params[1].decay_mult, 0);
+}
+
 TEST(NetFile, ByteOrderMarkAndWindowsLineEnds) {
   EXPECT_TRUE(Build("\xEF\xBB\xBF" + Around("layer {\r\n name: 'r' type: 'ReLU'\r\n"
                                             " bottom: 'data' top: 'r' }\r\n"))
