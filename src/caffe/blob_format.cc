@@ -188,7 +188,10 @@ bool SameButForOnes(const std::vector<std::int64_t>& a, const std::vector<std::i
 std::string ShapeText(const std::vector<std::int64_t>& shape) {
   if (shape.empty()) return "scalar";
   std::string text;
-  for (const std::int64_t dim : shape) text += (text.empty() ? "" : "x") + std::to_string(dim);
+  for (const std::int64_t dim : shape) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(dim);
+  }
   return text;
 }
 

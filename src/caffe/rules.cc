@@ -52,7 +52,8 @@ Status LayerError(const NetText& net, int layer, const std::string& what) {
   const auto index = static_cast<std::size_t>(layer);
   std::string place = net.file;
   if (index < net.lines.size() && net.lines[index] > 0) {
-    place += ":" + std::to_string(net.lines[index]);
+    place += ':';
+    place += std::to_string(net.lines[index]);
   }
   const std::string& name = net.proto.layer(layer).name();
   const std::string which = name.empty() ? "layer " + std::to_string(layer + 1) + " (without name)"

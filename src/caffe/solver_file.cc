@@ -28,8 +28,12 @@ Status SolverText::Error(const std::string& field, const std::string& what) cons
   const auto* descriptor = proto.GetDescriptor()->FindFieldByName(field);
   SHOAL_CHECK(descriptor != nullptr);
   const int line = LineOf(&places, proto, field, descriptor->is_repeated() ? 0 : -1);
-  return Status(Code::kInvalidArgument,
-                file + (line > 0 ? ":" + std::to_string(line) : "") + ": " + what);
+  std::string place = file;
+  if (line > 0) {
+    place += ':';
+    place += std::to_string(line);
+  }
+  return Status(Code::kInvalidArgument, place + ": " + what);
 }
 
 void SolverText::Warn(const std::string& field, const std::string& what,
