@@ -6,19 +6,29 @@
 Inputs and parameters come from hashed.py (read its head for unit() and hash()):
   input blob B         float32(unit("B/0", i)); in step s of sgd (from 0) the key is "B/s"
   labels               hash("label/0", i) % classes
-  Convolution, InnerProduct named L: weights float32(s * unit("L/0", i)), s = sqrt(6 / fan_in),
-                       fan_in = elements / dim 0 (also if transposed); bias float32(0.1 * unit("L/1", i))
-  Scale                gamma float32(1 + 0.1 * unit("L/0", i)), beta float32(0.1 * unit("L/1", i));
-                       with two bottoms its only blob is beta, key "L/0"
+  Convolution, InnerProduct named L, with fan_in = elements / dim 0 (also if transposed):
+                       weights float32(s * lean / sqrt(fan_in) + s * unit("L/0", i)),
+                       s = sqrt(1 / (fan_in * (lean * lean + 1 / 3))), or sqrt(6 / fan_in) if lean
+                       is 0; bias float32(0.1 * unit("L/1", i))
+  Scale                gamma float32(1 + 0.1 * unit("L/0", i)), beta float32(beta + 0.1 *
+                       unit("L/1", i)); with two bottoms its only blob is beta, key "L/0"
   Bias                 float32(0.1 * unit("L/0", i))
   BatchNorm            blob 0 float32(0.1 * unit), blob 1 float32(1 + 0.1 * unit), blob 2 is 1
   A shared parameter belongs to the first layer that names it.
 i counts in Caffe's element order, whatever the order in memory. Dropout does nothing. Phase TRAIN.
+All formulas are evaluated in double, left to right, and rounded once.
+
+Why lean and beta ("fill" in the files; 0 and 0 in ops.json): a ReLU whose input is near 0, or two
+near equals under a MAX pooling, switch with the last bit of float32, and each switch changes
+gradients by one over the root of the number of units: with symmetric weights 1e-3 (SqueezeNet) to
+4e-2 (Inception-v3), whoever computes. Weights that lean to the positive side, or a positive beta
+behind a BatchNorm, keep most inputs away from 0 and let gradients add up with one sign; rounding
+then costs 1e-4 at most and a real mistake is visible.
 
 A digest is [norm, probe 0..3, sample 0..7]; hashed.digest says of which elements.
 
 <net>.json, for zoo/<net>/train_val.prototxt:
-  {"net", "batch", "input": [N, C, H, W], "loss",
+  {"net", "batch", "input": [N, C, H, W], "fill": {"lean", "beta"}, "loss",
    "float32": {"loss", "worst", "error"}: the same in torch's float32: its loss and, over all blobs,
      the largest |gradient - golden| / |golden| and where: what rounding alone does. Blobs whose
      golden norm is below 1e-9 (a bias before a BatchNorm) are zero but for rounding: left out,
@@ -32,8 +42,9 @@ ops.json:
      "statistics": {"layer/index": {...}}: BatchNorm's blobs after the pass}]}
 sgd.json, batch 4, steps with Caffe's rule (base_lr 0.01, momentum 0.9, weight_decay 0.0005, and the
 file's lr_mult and decay_mult):
-  {"nets": [{"net", "batch", "input", "losses": [before each step], "blobs": {"layer/index": digest
-     of the parameter (or statistic) after the last step}}]}
+  {"nets": [{"net", "batch", "input", "fill", "losses": [before each step],
+     "float32": {"losses"}: the same in torch's float32,
+     "blobs": {"layer/index": digest of the parameter (or statistic) after the last step}}]}
 """
 import argparse
 import json
@@ -57,10 +68,26 @@ SIZES = {"alexnet": 227, "googlenet": 224, "inception_v3": 299, "mobilenet_v1": 
          "mobilenet_v2": 224, "resnet50": 224, "resnet101": 224, "resnet152": 224,
          "squeezenet_v1.0": 227, "squeezenet_v1.1": 227}
 SGD_INPUTS = {"lenet": (4, 1, 28, 28), "cifar10_quick": (4, 3, 32, 32), "resnet20": (4, 3, 28, 28)}
+FILL = {"lean": 0, "beta": 0}
+LEANING = {"lean": 1.2, "beta": 0}  # Networks without BatchNorm.
+POSITIVE = {"lean": 0, "beta": 3}  # Networks with.
 ZERO = 1e-9  # A gradient whose norm is below this is nothing but rounding.
 
 
-def blob_values(layer, index, shape):
+def fill_of(net):
+    normed = any(layer.one("type") == "BatchNorm" for layer in net.all("layer"))
+    return POSITIVE if normed else LEANING
+
+
+def weight_values(key, shape, lean):
+    fan_in = int(numpy.prod(shape[1:]))
+    if lean == 0:
+        return hashed.values(key, shape, (6 / fan_in) ** 0.5)
+    scale = (1 / (fan_in * (lean * lean + 1 / 3))) ** 0.5
+    return hashed.values(key, shape, scale, scale * lean / fan_in ** 0.5)
+
+
+def blob_values(layer, index, shape, how):
     """The start of a parameter; the head of this file says the same in words."""
     kind, key = layer.one("type"), f"{layer.one('name')}/{index}"
     if kind == "BatchNorm":
@@ -69,20 +96,22 @@ def blob_values(layer, index, shape):
         return hashed.values(key, shape, 0.1, float(index))
     if kind == "Scale" and index == 0 and len(layer.all("bottom")) == 1:
         return hashed.values(key, shape, 0.1, 1.0)
-    if kind in ("Scale", "Bias") or index == 1:
+    if kind == "Scale":
+        return hashed.values(key, shape, 0.1, how["beta"])
+    if kind == "Bias" or index == 1:
         return hashed.values(key, shape, 0.1)
-    fan_in = int(numpy.prod(shape[1:]))
-    return hashed.values(key, shape, (6 / fan_in) ** 0.5)
+    return weight_values(key, shape, how["lean"])
 
 
-def fill(model):
+def fill(model, how):
     """Gives every parameter its start; a shared one gets its owner's."""
     done = set()
     for layer in model.layers:
         for index, blob in enumerate(model.blobs[layer.one("name")]):
             if id(blob) not in done:
                 done.add(id(blob))
-                blob.data.copy_(torch.from_numpy(blob_values(layer, index, tuple(blob.shape))))
+                blob.data.copy_(torch.from_numpy(blob_values(
+                    layer, index, tuple(blob.shape), how)))
     return model
 
 
@@ -107,8 +136,9 @@ def read_zoo(name):
 
 
 def backward(name, shape, dtype):
-    model = TorchNet(read_zoo(name), {"data": shape, "label": shape[:1]}, dtype, dropout=False)
-    fill(model)
+    net = read_zoo(name)
+    model = TorchNet(net, {"data": shape, "label": shape[:1]}, dtype, dropout=False)
+    fill(model, fill_of(net))
     _, loss = model(net_inputs(shape, 1000, dtype))
     loss.backward()
     return loss.item(), dict(gradients(model))
@@ -138,9 +168,11 @@ def make_net(name):
     loss, exact = backward(name, shape, torch.float64)
     loss32, single = backward(name, shape, torch.float32)
     error, worst = rounding_error(exact, single)
-    print(f"{name}: loss {loss:.6f}, float32 {loss32:.6f}, off by {error:.1e} at {worst}", flush=True)
+    print(f"{name}: loss {loss:.6f}, float32 {loss32:.6f} and off by {error:.1e} at {worst}",
+          flush=True)
     write(OUT / f"{name}.json", {
-        "net": name, "batch": shape[0], "input": list(shape), "loss": rounded(loss),
+        "net": name, "batch": shape[0], "input": list(shape),
+        "fill": fill_of(read_zoo(name)), "loss": rounded(loss),
         "float32": {"loss": rounded(loss32), "worst": worst, "error": float(f"{error:.2g}")},
         "gradients": {key: short_digest(value) for key, value in exact.items()}}, "gradients")
 
@@ -188,7 +220,8 @@ def case_inputs(inputs, shapes):
 
 def make_case(name, inputs, layers):
     text, shapes, tops = complete(inputs, layers)
-    model = fill(TorchNet(prototxt.parse(text, name), {}, torch.float64, caffe_statistics=True))
+    model = fill(TorchNet(prototxt.parse(text, name), {}, torch.float64, caffe_statistics=True),
+                 FILL)
     tensors, classes = case_inputs(inputs, shapes)
     found, loss = model(tensors, keep=tops)
     loss.backward()
@@ -228,23 +261,32 @@ def caffe_update(model, history):
                 blob.grad = None
 
 
-def train_steps(name, shape):
-    model = fill(TorchNet(read_zoo(name), {"data": shape, "label": shape[:1]}, torch.float64,
-                          dropout=False, caffe_statistics=True))
+def train_steps(name, shape, dtype):
+    """The losses and the model after the last step."""
+    net = read_zoo(name)
+    model = fill(TorchNet(net, {"data": shape, "label": shape[:1]}, dtype, dropout=False,
+                          caffe_statistics=True), fill_of(net))
     losses, history = [], {}
     for step in range(3):
-        _, loss = model(net_inputs(shape, 10, torch.float64, step))
+        _, loss = model(net_inputs(shape, 10, dtype, step))
         loss.backward()
         caffe_update(model, history)
         losses.append(rounded(loss.item()))
-    print(f"{name}: {losses}")
+    return losses, model
+
+
+def make_steps(name, shape):
+    losses, model = train_steps(name, shape, torch.float64)
+    losses32, _ = train_steps(name, shape, torch.float32)
+    print(f"{name}: {losses}, float32 {losses32}")
     blobs = {f"{layer}/{i}": short_digest(blob.detach().numpy())
              for layer, many in model.blobs.items() for i, blob in enumerate(many)}
-    return {"net": name, "batch": shape[0], "input": list(shape), "losses": losses, "blobs": blobs}
+    return {"net": name, "batch": shape[0], "input": list(shape), "fill": fill_of(read_zoo(name)),
+            "losses": losses, "float32": {"losses": losses32}, "blobs": blobs}
 
 
 def make_sgd():
-    nets = [train_steps(name, shape) for name, shape in SGD_INPUTS.items()]
+    nets = [make_steps(name, shape) for name, shape in SGD_INPUTS.items()]
     write(OUT / "sgd.json", {"nets": nets}, "nets")
 
 
