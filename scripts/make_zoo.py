@@ -21,7 +21,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NETS = {
     "alexnet/train_val": (zoo_nets.alexnet, 60965224, 16, (3, 227, 227), 724),
     "googlenet/train_val": (zoo_nets.googlenet, 6998552, 116, (3, 224, 224), 1583),
-    "googlenet/train_val_aux": (lambda: zoo_nets.googlenet(True), 13378280, 128, (3, 224, 224), 1591),
+    "googlenet/train_val_aux": (
+        lambda: zoo_nets.googlenet(True), 13378280, 128, (3, 224, 224), 1591),
     "inception_v3/train_val": (inception_v3, 23869094, 566, (3, 299, 299), 5713),
     "inception_v3/train_val_aux": (lambda: inception_v3(True), 27197584, 580, (3, 299, 299), 5719),
     "mobilenet_v1/train_val": (zoo_nets.mobilenet_v1, 4253891, 164, (3, 224, 224), 569),
@@ -146,7 +147,8 @@ def solver_text(key):
     why, fields = SOLVERS[key]
     name = key.split("/")[0]
     all_fields = {"net": f"zoo/{name}/train_val.prototxt", **fields, "snapshot_prefix": name}
-    return f"# Written by scripts/make_zoo.py. {why}\n" + "\n".join(lines(message(all_fields))) + "\n"
+    head = f"# Written by scripts/make_zoo.py. {why}\n"
+    return head + "\n".join(lines(message(all_fields))) + "\n"
 
 
 def files():

@@ -151,7 +151,8 @@ def _dropout(layer, net, x):
 def _eltwise(layer, net, *bottoms):
     param = layer.sub("eltwise_param")
     operation, coefficients = param.one("operation", "SUM"), param.all("coeff")
-    if operation == "SUM" and not coefficients and len(bottoms) == 2 and net.may_overwrite(layer, 1):
+    plain = operation == "SUM" and not coefficients and len(bottoms) == 2
+    if plain and net.may_overwrite(layer, 1):
         return bottoms[1].add_(bottoms[0])
     terms = [c * x for c, x in zip(coefficients, bottoms)] if coefficients else bottoms
     combine = {"SUM": torch.add, "PROD": torch.mul,

@@ -140,7 +140,8 @@ POINTWISE = {
 SHAPES = {
     "concat_channels": ([("data", (2, 3, 2, 3)), ("data2", (2, 2, 2, 3)), ("data3", (2, 4, 2, 3))],
                         layer("Concat", "top", "data data2 data3")),
-    "concat_images": two_bottoms("Concat", "concat_param { axis: 0 }", ((2, 3, 2, 3), (1, 3, 2, 3))),
+    "concat_images": two_bottoms("Concat", "concat_param { axis: 0 }",
+                                 ((2, 3, 2, 3), (1, 3, 2, 3))),
     "concat_rows": two_bottoms("Concat", "concat_param { axis: 2 }", ((2, 3, 2, 3), (2, 3, 4, 3))),
     "concat_2d": two_bottoms("Concat", "", ((3, 4), (3, 2))),
     "slice_equal": ([("data", (2, 6, 2, 3))], layer("Slice", "slice", "data", "a b c")),
