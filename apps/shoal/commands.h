@@ -19,6 +19,8 @@ void AddDoctor(CLI::App& app);
 void AddBench(CLI::App& app);
 // `shoal sim`: a seeded cluster in which things break.
 void AddSim(CLI::App& app);
+// `shoal data`: data sets into databases, and what is in one.
+void AddData(CLI::App& app);
 
 // What to tell a user whose CPU none of our vector kernels run on; else empty.
 std::string SlowKernelsWarning();

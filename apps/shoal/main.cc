@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   shoal::AddDoctor(app);
   shoal::AddBench(app);
   shoal::AddSim(app);
+  shoal::AddData(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
     fmt::print(stderr, "shoal: {}\n", warning);
   }

@@ -12,13 +12,9 @@ Result<LmdbSource> LmdbSource::Open(const std::string& path, Colors colors) {
 Status LmdbSource::Read(std::int64_t index, Record& out) const {
   Status status = DecodeDatum(reader_.Value(index), colors_, out);
   if (status.ok()) return status;
-  return std::move(status).Annotate(reader_.path() + ": record " + std::to_string(index) + " \"" +
-                                    Name(index) + "\"");
-}
-
-std::string LmdbSource::Name(std::int64_t index) const {
   const Result<std::string> key = reader_.Key(index);
-  return key.ok() ? *key : std::string();
+  return std::move(status).Annotate(reader_.path() + ": record " + std::to_string(index) +
+                                    (key.ok() ? " \"" + *key + "\"" : ""));
 }
 
 Result<std::optional<std::string>> LmdbSource::ReadEncoded(std::int64_t index) const {

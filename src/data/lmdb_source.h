@@ -17,7 +17,6 @@ class LmdbSource final : public RecordSource {
 
   std::int64_t size() const override { return reader_.size(); }
   Status Read(std::int64_t index, Record& out) const override;
-  std::string Name(std::int64_t index) const override;
   Result<std::optional<std::string>> ReadEncoded(std::int64_t index) const override;
 
   const LmdbReader& reader() const { return reader_; }

@@ -22,14 +22,14 @@ struct TransformDef {
 };
 
 struct LmdbDef {
-  std::string path;
+  std::string path{};
   std::int64_t rand_skip = 0;
 };
 
 // Lines "path label".
 struct ImageListDef {
-  std::string path;
-  std::string root_folder;  // In front of every path, as it is.
+  std::string path{};
+  std::string root_folder{};  // In front of every path, as it is.
   std::int64_t new_height = 0;
   std::int64_t new_width = 0;
   bool shuffle = false;
