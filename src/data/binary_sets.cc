@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string_view>
 
 #include "base/check.h"
 #include "data/planes.h"
@@ -22,16 +23,27 @@ constexpr std::uint32_t kIdxLabels = 0x00000801;
 constexpr std::int64_t kMnistSideMax = 4096;
 constexpr std::int64_t kMnistRecordsMax = std::int64_t{1} << 28U;
 
+std::uint32_t BigEndian(std::span<const std::uint8_t> bytes, std::size_t at) {
+  std::uint32_t word = 0;
+  for (std::size_t i = 0; i < 4; ++i) word = word << 8U | bytes[at + i];
+  return word;
+}
+
 template <std::size_t kWords>
 Result<std::array<std::uint32_t, kWords>> ReadIdxHeader(const InputFile& file,
                                                         std::uint32_t magic) {
   std::array<std::uint8_t, 4 * kWords> bytes{};
+  // The magic number alone first, so that a short file of another kind is called that.
+  SHOAL_RETURN_IF_ERROR(file.ReadAt(0, std::span(bytes).first(4)));
+  const std::string_view kind = kWords == 2 ? "labels" : "images";
+  if (BigEndian(bytes, 0) != magic) {
+    return Status(Code::kCorruption,
+                  "not an idx file of " + std::string(kind) + ": " + file.path());
+  }
   SHOAL_RETURN_IF_ERROR(file.ReadAt(0, bytes));
   std::array<std::uint32_t, kWords> words{};
-  for (std::size_t i = 0; i < bytes.size(); ++i) words[i / 4] = words[i / 4] << 8U | bytes[i];
-  if (words[0] == magic) return words;
-  return Status(Code::kCorruption, std::string("not an idx file of ") +
-                                       (kWords == 2 ? "labels: " : "images: ") + file.path());
+  for (std::size_t i = 0; i < kWords; ++i) words[i] = BigEndian(bytes, 4 * i);
+  return words;
 }
 
 Status WrongSize(const InputFile& file) {

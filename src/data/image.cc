@@ -71,6 +71,18 @@ Status Allocate(std::int64_t height, std::int64_t width, std::int64_t channels,
   return {};
 }
 
+void ToGray(Image& image) {
+  if (image.channels == 1) return;
+  const std::size_t pixels = image.pixels.size() / 3;
+  for (std::size_t i = 0; i < pixels; ++i) {
+    const std::uint8_t* p = &image.pixels[3 * i];
+    image.pixels[i] =
+        static_cast<std::uint8_t>((p[0] * 1868U + p[1] * 9617U + p[2] * 4899U + 8192U) >> 14U);
+  }
+  image.pixels.resize(pixels);
+  image.channels = 1;
+}
+
 }  // namespace internal
 
 Status DecodeImage(std::string_view bytes, Colors colors, Image& out, std::int64_t pixels_max) {

@@ -53,5 +53,8 @@ Status DecodePng(std::string_view bytes, Colors colors, std::int64_t pixels_max,
 Status Allocate(std::int64_t height, std::int64_t width, std::int64_t channels,
                 std::int64_t pixels_max, Image& out);
 
+// Three channels to one, by the weights of ITU-R BT.601, which are JPEG's; one stays one.
+void ToGray(Image& image);
+
 }  // namespace internal
 }  // namespace shoal::data

@@ -23,7 +23,7 @@ enum class Store : std::uint8_t {
 };
 
 struct ImportOptions {
-  std::string path;  // Where the database will be; nothing may be there.
+  std::string path{};  // Where the database will be; nothing may be there.
   Store store = Store::kRaw;
   int quality = 95;             // Of kJpeg.
   std::int64_t new_height = 0;  // Both, or 0: as they are.

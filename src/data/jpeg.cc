@@ -117,18 +117,6 @@ void FromCmyk(const std::vector<std::uint8_t>& cmyk, Image& out) {
   }
 }
 
-// The weights of ITU-R BT.601, as JPEG's own luma.
-void ToGray(Image& image) {
-  const std::size_t pixels = image.pixels.size() / 3;
-  for (std::size_t i = 0; i < pixels; ++i) {
-    const std::uint8_t* p = &image.pixels[3 * i];
-    image.pixels[i] =
-        static_cast<std::uint8_t>((p[0] * 1868U + p[1] * 9617U + p[2] * 4899U + 8192U) >> 14U);
-  }
-  image.pixels.resize(pixels);
-  image.channels = 1;
-}
-
 Status DecodeCmyk(Decompressor& d, Colors colors, std::int64_t pixels_max, Image& out) {
   SHOAL_RETURN_IF_ERROR(
       internal::Allocate(d.info.image_height, d.info.image_width, 3, pixels_max, out));
@@ -136,7 +124,7 @@ Status DecodeCmyk(Decompressor& d, Colors colors, std::int64_t pixels_max, Image
   std::vector<std::uint8_t> cmyk(out.pixels.size() / 3 * 4);
   if (!ReadRows(d, cmyk.data(), std::size_t{d.info.image_width} * 4)) return ErrorOf(d.errors);
   FromCmyk(cmyk, out);
-  if (colors == Colors::kGray) ToGray(out);
+  if (colors == Colors::kGray) internal::ToGray(out);
   return {};
 }
 

@@ -26,7 +26,7 @@ struct Reader {
   png_uint_32 width = 0;
   png_uint_32 height = 0;
   std::size_t row_bytes = 0;
-  bool gray = false;  // What ReadHeader made of `colors`.
+  bool gray = false;  // One channel comes out.
   int passes = 1;
 };
 
@@ -46,16 +46,15 @@ void Take(png_structp png, png_bytep out, std::size_t size) {
   reader->left -= size;
 }
 
-// 8 bits a channel, no palette, no transparency, blue first, gray only if asked for or so stored.
+// 8 bits a channel, no palette, no transparency, blue first. Colours become gray later: libpng
+// would weigh them by the gamma that the file claims.
 void Normalise(Reader& r, Colors colors, int stored) {
   const bool stored_gray = (stored & PNG_COLOR_MASK_COLOR) == 0;
-  r.gray = colors == Colors::kGray || (colors == Colors::kAsStored && stored_gray);
+  r.gray = stored_gray && colors != Colors::kColor;
   png_set_expand(r.png);
   png_set_strip_16(r.png);
   png_set_strip_alpha(r.png);
   if (stored_gray && !r.gray) png_set_gray_to_rgb(r.png);
-  // The weights of ITU-R BT.601, as JPEG's; libpng's own are those of another white.
-  if (!stored_gray && r.gray) png_set_rgb_to_gray_fixed(r.png, 1, 29900, 58700);
   if (!r.gray) png_set_bgr(r.png);
   r.passes = png_set_interlace_handling(r.png);
   png_read_update_info(r.png, r.info);
@@ -105,6 +104,7 @@ Status DecodePng(std::string_view bytes, Colors colors, std::int64_t pixels_max,
   SHOAL_RETURN_IF_ERROR(Allocate(r.height, r.width, r.gray ? 1 : 3, pixels_max, out));
   SHOAL_CHECK_EQ(r.row_bytes, static_cast<std::size_t>(out.width * out.channels));
   if (!ReadRows(r, out.pixels.data())) return ErrorOf(r);
+  if (colors == Colors::kGray) ToGray(out);
   return {};
 }
 

@@ -45,12 +45,12 @@ struct MemoryDef {
 };
 
 struct SourceDef {
-  std::string layer;  // Its name, for messages.
-  std::variant<LmdbDef, ImageListDef, MemoryDef> from;
-  TransformDef transform;
+  std::string layer{};  // Its name, for messages.
+  std::variant<LmdbDef, ImageListDef, MemoryDef> from{};
+  TransformDef transform{};
   std::int64_t batch = 0;
-  std::string data_top;
-  std::string label_top;  // Empty: no labels.
+  std::string data_top{};
+  std::string label_top{};  // Empty: no labels.
 };
 
 }  // namespace shoal::data
