@@ -39,7 +39,7 @@ Result<ImageFiles::Entry> ParseLine(std::string_view line) {
   const auto [end, error] =
       std::from_chars(number.data(), number.data() + number.size(), entry.label);
   if (error != std::errc() || end != number.data() + number.size()) {
-    return Status(Code::kInvalidArgument, "\"" + std::string(number) + "\" is not a label");
+    return Status(Code::kInvalidArgument, "not a label: " + std::string(number));
   }
   entry.name = TrimEnd(line.substr(0, space));
   if (entry.name.empty()) return Status(Code::kInvalidArgument, "expected \"path label\"");

@@ -156,8 +156,7 @@ TEST(ImageFiles, ResizedAndGray) {
 TEST(ImageFiles, MistakesInAListNameTheLine) {
   const TempDirectory directory;
   const std::string list = directory.Write("list", "a.png 1\nb.png one\n");
-  EXPECT_EQ(Message(ImageFiles::FromList({.path = list}).status()),
-            list + ":2: \"one\" is not a label");
+  EXPECT_EQ(Message(ImageFiles::FromList({.path = list}).status()), list + ":2: not a label: one");
   const std::string bare = directory.Write("bare", "a.png\n");
   EXPECT_EQ(Message(ImageFiles::FromList({.path = bare}).status()),
             bare + ":1: expected \"path label\"");
