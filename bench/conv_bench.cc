@@ -9,13 +9,12 @@
 #include <optional>
 
 #include "base/check.h"
-#include "base/random.h"
+#include "bench/conv_runner.h"
 #include "bench/conv_shapes.h"
 #include "bench/interleave.h"
 #include "bench/peak_bench.h"
 #include "bench/peers/conv_peer.h"
 #include "kernels/conv.h"
-#include "kernels/float_scratch.h"
 
 namespace shoal::bench {
 namespace {
@@ -23,100 +22,12 @@ namespace {
 using kernels::ConvImplementation;
 using kernels::ConvShape;
 
-std::string_view KindName(ConvPassKind kind) {
-  switch (kind) {
-    case ConvPassKind::kForward:
-      return "fwd";
-    case ConvPassKind::kBackwardData:
-      return "bwd-data";
-    case ConvPassKind::kBackwardWeights:
-      return "bwd-weights";
-  }
-  return "";
-}
-
 std::string Describe(const ConvLayer& layer, ConvPassKind kind) {
   const ConvShape& s = layer.shape;
   const std::string groups = s.groups > 1 ? fmt::format(" g{}", s.groups) : "";
   return fmt::format("{} {}x{}x{} {}>{} {}x{} s{}{} {}", layer.net, s.batch, s.height, s.width,
                      s.channels, s.outputs, s.kernel_h, s.kernel_w, s.stride_h, groups,
                      KindName(kind));
-}
-
-// Blobs of one layer, shared by everybody who runs it.
-class Blobs {
- public:
-  explicit Blobs(const ConvShape& shape) : shape_(shape) {
-    Fill(x_, shape.in_pixels() * shape.channels, 1);
-    Fill(y_, shape.out_pixels() * shape.outputs, 2);
-    Fill(w_, shape.weights(), 3);
-  }
-
-  kernels::ConvForwardArgs Forward() {
-    return {.x = x_.data(),
-            .x_stride = shape_.channels,
-            .w = w_.data(),
-            .y = y_.Reserve(0),
-            .y_stride = shape_.outputs};
-  }
-  kernels::ConvBackwardDataArgs BackwardData() {
-    return {.dy = y_.data(),
-            .dy_stride = shape_.outputs,
-            .w = w_.data(),
-            .dx = x_.Reserve(0),
-            .dx_stride = shape_.channels};
-  }
-  kernels::ConvBackwardWeightsArgs BackwardWeights() {
-    return {.x = x_.data(),
-            .x_stride = shape_.channels,
-            .dy = y_.data(),
-            .dy_stride = shape_.outputs,
-            .dw = w_.Reserve(0)};
-  }
-
- private:
-  static void Fill(kernels::FloatScratch& scratch, std::size_t count, std::uint64_t seed) {
-    float* values = scratch.Reserve(count);
-    Random random(seed);
-    for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(random.Unit() - 0.5);
-  }
-
-  ConvShape shape_;
-  kernels::FloatScratch x_, y_, w_;
-};
-
-template <class Args>
-std::function<void()> Runner(std::shared_ptr<kernels::ConvPass<Args>> pass, const Args& args,
-                             Parallel& parallel) {
-  if (pass == nullptr) return nullptr;
-  auto workspace = std::make_shared<kernels::FloatScratch>();
-  float* floats = workspace->Reserve(pass->workspace_floats());
-  return [=, &parallel] {
-    (void)workspace;
-    pass->Run(args, floats, parallel);
-  };
-}
-
-// Null if the row has no such pass for this shape.
-std::function<void()> MakeOurs(const ConvImplementation& row, const ConvShape& shape,
-                               ConvPassKind kind, Blobs& blobs, Parallel& parallel,
-                               kernels::Target target) {
-  // A GEMM for each of hundreds of channels: right, and of no interest.
-  if (shape.groups > 16 && row.name == "implicit-gemm") return nullptr;
-  const kernels::ConvOptions options{.workers = parallel.workers(), .target = target};
-  const auto make = [&]<class Args>(auto* factory, const Args& args) -> std::function<void()> {
-    if (factory == nullptr) return nullptr;
-    return Runner<Args>(factory(shape, options), args, parallel);
-  };
-  switch (kind) {
-    case ConvPassKind::kForward:
-      return make(row.forward, blobs.Forward());
-    case ConvPassKind::kBackwardData:
-      return make(row.backward_data, blobs.BackwardData());
-    case ConvPassKind::kBackwardWeights:
-      return make(row.backward_weights, blobs.BackwardWeights());
-  }
-  return nullptr;
 }
 
 // Milliseconds of a network's convolutions, of the fastest of ours and of theirs.
@@ -137,7 +48,7 @@ class Bench {
   void Run() {
     for (const ConvLayer& layer : ConvLayers()) {
       if (options_.quick && !layer.quick) continue;
-      std::optional<Blobs> blobs;
+      std::optional<ConvBlobs> blobs;
       for (const ConvPassKind kind :
            {ConvPassKind::kForward, ConvPassKind::kBackwardData, ConvPassKind::kBackwardWeights}) {
         if (layer.first && kind == ConvPassKind::kBackwardData) continue;
@@ -150,10 +61,11 @@ class Bench {
   }
 
  private:
-  void RunRace(const ConvLayer& layer, ConvPassKind kind, Blobs& blobs) {
+  void RunRace(const ConvLayer& layer, ConvPassKind kind, ConvBlobs& blobs) {
     std::vector<Contender> contenders;
     for (const ConvImplementation& row : kernels::ConvImplementations()) {
-      auto run = MakeOurs(row, layer.shape, kind, blobs, parallel_, options_.target);
+      if (!row.portable) continue;  // oneDNN is a peer here, with its own threads and layouts.
+      auto run = MakeConvRun(row, layer.shape, kind, blobs, parallel_, options_.target);
       if (run != nullptr) contenders.push_back({std::string(row.name), std::move(run)});
     }
     const std::size_t ours = contenders.size();

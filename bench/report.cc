@@ -63,6 +63,11 @@ std::string Cell(std::optional<double> figure) {
   return figure ? fmt::format("{:>12.4g}", *figure) : fmt::format("{:>12}", "-");
 }
 
+// Of the column of a peer: its name may be long.
+std::size_t PeerWidth(const std::string& name) {
+  return std::max<std::size_t>(12, name.size() + 2);
+}
+
 }  // namespace
 
 double Ratio(const Row& row, double peer) {
@@ -101,13 +106,15 @@ std::string ToTable(const Report& report) {
   std::size_t width = 4;
   for (const Row& row : report.rows) width = std::max(width, row.name.size());
   std::string text = fmt::format("{:<{}}  {:<10}{:>12}", "case", width, "unit", "ours");
-  for (const std::string& name : names) text += fmt::format("{:>12}{:>8}", name, "ratio");
+  for (const std::string& name : names) {
+    text += fmt::format("{:>{}}{:>8}", name, PeerWidth(name), "ratio");
+  }
   text += fmt::format("{:>12}\n", "limit");
   for (const Row& row : report.rows) {
     text += fmt::format("{:<{}}  {:<10}{}", row.name, width, row.unit, Cell(row.ours));
     for (const std::string& name : names) {
       const std::optional<double> figure = Figure(row, name);
-      text += Cell(figure);
+      text += fmt::format("{:>{}}", Cell(figure), PeerWidth(name));
       text += figure ? fmt::format("{:>8.2f}", Ratio(row, *figure)) : fmt::format("{:>8}", "-");
     }
     text += Cell(row.limit) + "\n";

@@ -10,6 +10,8 @@ reader.
 """
 import collections
 
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -183,8 +185,11 @@ def _softmax_loss(layer, _, scores, labels):
     default = "VALID" if param.one("normalize", True) else "BATCH_SIZE"
     by = {"VALID": valid, "FULL": labels.numel(), "BATCH_SIZE": labels.shape[0],
           "NONE": 1}[param.one("normalization", default)]
-    total = F.cross_entropy(scores, labels, reduction="sum",
-                            ignore_index=-100 if ignore is None else ignore)
+    each = F.cross_entropy(scores, labels, reduction="none",
+                           ignore_index=-100 if ignore is None else ignore)
+    # Caffe's loss of a probability below FLT_MIN is that of FLT_MIN; its gradient does not know.
+    most = -math.log(torch.finfo(torch.float32).tiny)
+    total = each.sum() + (each.clamp(max=most) - each).sum().detach()
     return total / max(by, 1)
 
 

@@ -1,4 +1,5 @@
 // `shoal bench`: the benchmarks that a user wants on a machine without the sources.
+#include "bench/blas_command.h"
 #include "bench/gemm_command.h"
 #include "shoal/commands.h"
 
@@ -9,6 +10,8 @@ void AddBench(CLI::App& app) {
   command->require_subcommand(1);
   bench::SetUpGemmCommand(*command->add_subcommand(
       "gemm", "Matrix multiplication beside OpenBLAS and oneDNN; a ratio above 1: ours is faster"));
+  bench::SetUpBlasCommand(*command->add_subcommand(
+      "blas", "All convolutions of a network by OpenBLAS, CLBlast and ours, as in the paper"));
 }
 
 }  // namespace shoal

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/parallel.h"
+#include "base/status.h"
 #include "kernels/target.h"
 
 namespace shoal::kernels {
@@ -121,7 +122,13 @@ struct ConvImplementation {
 };
 
 // All rows that this build has and this device can run; the first one supports every shape and
-// pass ("implicit-gemm").
+// pass ("implicit-gemm"). Rows stay where they are.
 std::span<const ConvImplementation> ConvImplementations();
+
+// Adds a row that is there only if asked for, because its library takes time or memory to start
+// and is not the fastest: "im2col-openblas", "opencl". OK if it is there; kNotFound if there is no
+// such row; kUnavailable, with what is missing, if this build or device cannot run it. Not while
+// another thread reads the table.
+Status EnableConvImplementation(std::string_view name);
 
 }  // namespace shoal::kernels

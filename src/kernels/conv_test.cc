@@ -189,6 +189,40 @@ std::vector<ConvShape> Shapes() {
        .kernel_w = 3,
        .pad_h = 1,
        .pad_w = 1});
+  // Few images of many channels: some rows cut those.
+  add({.batch = 1,
+       .height = 6,
+       .width = 5,
+       .channels = 64,
+       .outputs = 96,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .pad_h = 1,
+       .pad_w = 1});
+  add({.batch = 2,
+       .height = 4,
+       .width = 4,
+       .channels = 64,
+       .outputs = 128,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .pad_h = 1,
+       .pad_w = 1,
+       .groups = 2});
+  add({.batch = 1,
+       .height = 6,
+       .width = 5,
+       .channels = 64,
+       .outputs = 64,
+       .kernel_h = 3,
+       .kernel_w = 3,
+       .stride_h = 2,
+       .stride_w = 2,
+       .pad_h = 1,
+       .pad_w = 1,
+       .groups = 64});
+  // Many images of one pixel or a few.
+  add({.batch = 34, .height = 2, .width = 1, .channels = 8, .outputs = 8});
   // Depthwise.
   for (const std::size_t stride : {1U, 2U}) {
     for (const std::size_t channels : {5U, 16U, 37U}) {
@@ -450,14 +484,27 @@ class Problem {
   Blob bias_;
 };
 
+// The table, with the row that is there only if asked for and starts quickly.
+std::span<const ConvImplementation> Rows() {
+  const Status status = EnableConvImplementation("im2col-openblas");
+  EXPECT_TRUE(status.ok() || status.code() == Code::kUnavailable) << status.ToString();
+  return ConvImplementations();
+}
+
+struct Candidates {
+  std::span<const ConvImplementation> rows;
+  std::vector<ConvShape> shapes;
+};
+
 // run(way, variant, result) and expect(result, variant) for every shape, row and target, dense and
 // sliced blobs; one worker's bits for every number of workers.
 template <class Run, class Expect>
-void CheckPass(const Run& run, const Expect& expect, std::size_t variants) {
-  for (const ConvShape& shape : Shapes()) {
+void CheckPass(const Candidates& candidates, const Run& run, const Expect& expect,
+               std::size_t variants) {
+  for (const ConvShape& shape : candidates.shapes) {
     for (const bool dense : {true, false}) {
       const Problem problem(shape, dense);
-      for (const ConvImplementation& row : ConvImplementations()) {
+      for (const ConvImplementation& row : candidates.rows) {
         for (const Target target : SupportedTargets()) {
           for (std::size_t variant = 0; variant < variants; ++variant) {
             SCOPED_TRACE(testing::Message()
@@ -479,26 +526,33 @@ void CheckPass(const Run& run, const Expect& expect, std::size_t variants) {
   }
 }
 
-TEST(ConvTest, Forward) {
-  CheckPass([](const Problem& problem, const Way& way, std::size_t variant,
-               std::vector<float>& y) { return problem.Forward(way, variant == 0, y); },
-            [](const Problem& problem, const std::vector<float>& y, std::size_t variant) {
-              problem.ExpectForward(y, variant == 0);
-            },
-            2);
-}
-
-TEST(ConvTest, BackwardData) {
-  CheckPass([](const Problem& problem, const Way& way, std::size_t variant,
-               std::vector<float>& dx) { return problem.BackwardData(way, variant == 1, dx); },
-            [](const Problem& problem, const std::vector<float>& dx, std::size_t variant) {
-              problem.ExpectBackwardData(dx, variant == 1);
-            },
-            2);
-}
-
-TEST(ConvTest, BackwardWeights) {
+void CheckForward(const Candidates& candidates) {
   CheckPass(
+      candidates,
+      [](const Problem& problem, const Way& way, std::size_t variant, std::vector<float>& y) {
+        return problem.Forward(way, variant == 0, y);
+      },
+      [](const Problem& problem, const std::vector<float>& y, std::size_t variant) {
+        problem.ExpectForward(y, variant == 0);
+      },
+      2);
+}
+
+void CheckBackwardData(const Candidates& candidates) {
+  CheckPass(
+      candidates,
+      [](const Problem& problem, const Way& way, std::size_t variant, std::vector<float>& dx) {
+        return problem.BackwardData(way, variant == 1, dx);
+      },
+      [](const Problem& problem, const std::vector<float>& dx, std::size_t variant) {
+        problem.ExpectBackwardData(dx, variant == 1);
+      },
+      2);
+}
+
+void CheckBackwardWeights(const Candidates& candidates) {
+  CheckPass(
+      candidates,
       [](const Problem& problem, const Way& way, std::size_t variant, std::vector<float>& dw) {
         return problem.BackwardWeights(way, variant % 2 == 1, variant < 2, dw);
       },
@@ -506,6 +560,35 @@ TEST(ConvTest, BackwardWeights) {
         problem.ExpectBackwardWeights(dw, variant % 2 == 1, variant < 2);
       },
       3);
+}
+
+TEST(ConvTest, Forward) { CheckForward({Rows(), Shapes()}); }
+TEST(ConvTest, BackwardData) { CheckBackwardData({Rows(), Shapes()}); }
+TEST(ConvTest, BackwardWeights) { CheckBackwardWeights({Rows(), Shapes()}); }
+
+TEST(ConvTest, OtherPeoplesLibrariesWithManyWeights) {
+  std::span<const ConvImplementation> rows = Rows();
+  while (!rows.empty() && rows.front().portable) rows = rows.subspan(1);
+  const Candidates candidates{
+      rows, {{.batch = 2, .height = 1, .width = 1, .channels = 512, .outputs = 2048}}};
+  CheckForward(candidates);
+  CheckBackwardData(candidates);
+  CheckBackwardWeights(candidates);
+}
+
+TEST(ConvTest, OpenCl) {
+  if (const Status status = EnableConvImplementation("opencl"); !status.ok()) {
+    EXPECT_EQ(status.code(), Code::kUnavailable);
+    GTEST_SKIP() << status.message();
+  }
+  // Some of the shapes: the first time, kernels are compiled for each.
+  Candidates candidates{ConvImplementations().last(1), {}};
+  ASSERT_EQ(candidates.rows.front().name, "opencl");
+  const std::vector<ConvShape> shapes = Shapes();
+  for (std::size_t i = 0; i < shapes.size(); i += 3) candidates.shapes.push_back(shapes[i]);
+  CheckForward(candidates);
+  CheckBackwardData(candidates);
+  CheckBackwardWeights(candidates);
 }
 
 TEST(ConvTest, TheFirstRowHasEveryPassOfEveryShape) {
@@ -517,6 +600,15 @@ TEST(ConvTest, TheFirstRowHasEveryPassOfEveryShape) {
     EXPECT_NE(first.backward_data(shape, {}), nullptr) << Describe(shape);
     EXPECT_NE(first.backward_weights(shape, {}), nullptr) << Describe(shape);
   }
+}
+
+TEST(ConvTest, RowsAreAddedOnceAndStayWhereTheyAre) {
+  const ConvImplementation* first = &ConvImplementations().front();
+  const std::size_t count = Rows().size();
+  EXPECT_EQ(Rows().size(), count);
+  EXPECT_EQ(&Rows().front(), first);
+  EXPECT_TRUE(EnableConvImplementation("implicit-gemm").ok());
+  EXPECT_EQ(EnableConvImplementation("cudnn").code(), Code::kNotFound);
 }
 
 TEST(ConvTest, ANanStaysOne) {
@@ -532,7 +624,7 @@ TEST(ConvTest, ANanStaysOne) {
   std::vector<float> x(36, 1.0F);
   const std::vector<float> w(shape.weights(), 1.0F);
   x[16] = kNan;  // The middle pixel, which every output sees.
-  for (const ConvImplementation& row : ConvImplementations()) {
+  for (const ConvImplementation& row : Rows()) {
     if (row.forward == nullptr) continue;
     const auto pass = row.forward(shape, {});
     if (pass == nullptr) continue;

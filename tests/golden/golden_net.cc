@@ -45,7 +45,8 @@ const nn::LayerDef& LayerOf(const nn::NetDef& net, const std::string& name) {
   return net.layers.front();
 }
 
-std::vector<float> ParamStart(const nn::LayerDef& layer, const nn::ParamSpec& spec) {
+std::vector<float> ParamStart(const nn::LayerDef& layer, const nn::ParamSpec& spec,
+                              const FillRule& fill) {
   const std::string key = spec.layer + "/" + std::to_string(spec.index);
   const std::size_t count = spec.layout.elements();
   if (std::holds_alternative<nn::BatchNormDef>(layer.op)) {
@@ -54,11 +55,14 @@ std::vector<float> ParamStart(const nn::LayerDef& layer, const nn::ParamSpec& sp
   }
   const bool scale = std::holds_alternative<nn::ScaleDef>(layer.op);
   if (scale && spec.index == 0 && layer.bottoms.size() == 1) return Values(key, count, 0.1, 1);
-  if (scale || std::holds_alternative<nn::BiasDef>(layer.op) || spec.index == 1) {
+  if (scale) return Values(key, count, 0.1, fill.beta);
+  if (std::holds_alternative<nn::BiasDef>(layer.op) || spec.index == 1) {
     return Values(key, count, 0.1, 0);
   }
   const double fan_in = static_cast<double>(count) / static_cast<double>(spec.layout.shape()[0]);
-  return Values(key, count, std::sqrt(6 / fan_in), 0);
+  if (fill.lean == 0) return Values(key, count, std::sqrt(6 / fan_in), 0);
+  const double scale_of_lean = std::sqrt(1 / (fan_in * (fill.lean * fill.lean + 1.0 / 3)));
+  return Values(key, count, scale_of_lean, scale_of_lean * fill.lean / std::sqrt(fan_in));
 }
 
 }  // namespace
@@ -94,7 +98,8 @@ std::vector<double> Digest(std::span<const float> values) {
 }
 
 GoldenNet::GoldenNet(const std::string& prototxt, const std::vector<std::int64_t>& input,
-                     nn::ConvChooser& chooser, Parallel& parallel, bool fuse) {
+                     nn::ConvChooser& chooser, Parallel& parallel, const FillRule& fill,
+                     bool fuse) {
   const Result<caffe::NetFile> file = caffe::NetFile::Parse("golden.prototxt", prototxt);
   EXPECT_TRUE(file.ok()) << file.status().ToString();
   Result<caffe::Network> network = file->Build({.global_stats = caffe::GlobalStats::kKeep});
@@ -112,13 +117,14 @@ GoldenNet::GoldenNet(const std::string& prototxt, const std::vector<std::int64_t
   EXPECT_TRUE(net.ok()) << net.status().ToString();
   net_ = *std::move(net);
   EXPECT_TRUE(params_.Allocate(1, true).ok());
-  FillParams(network->net);
+  FillParams(network->net, fill);
 }
 
-void GoldenNet::FillParams(const nn::NetDef& net) {
+void GoldenNet::FillParams(const nn::NetDef& net, const FillRule& fill) {
   for (std::size_t i = 0; i < params_.size(); ++i) {
     const nn::ParamSpec& spec = params_[nn::ParamId{i}].spec;
-    spec.layout.FromFile(ParamStart(LayerOf(net, spec.layer), spec), params_.value(nn::ParamId{i}));
+    spec.layout.FromFile(ParamStart(LayerOf(net, spec.layer), spec, fill),
+                         params_.value(nn::ParamId{i}));
   }
 }
 
@@ -127,10 +133,10 @@ void GoldenNet::FillInput(const std::string& name, int step) {
   FromFileOrder(Values(name + "/" + std::to_string(step), blob.elements(), 1, 0), blob);
 }
 
-void GoldenNet::FillLabels(const std::string& name, std::uint64_t classes) {
+void GoldenNet::FillLabels(const std::string& name, std::uint64_t classes, int step) {
   const nn::Blob blob = *net_->blob(name);
   for (std::size_t i = 0; i < blob.elements(); ++i) {
-    blob.data[i] = static_cast<float>(Hash(name + "/0", i) % classes);
+    blob.data[i] = static_cast<float>(Hash(name + "/" + std::to_string(step), i) % classes);
   }
 }
 

@@ -30,16 +30,24 @@ std::string ZooText(const std::string& net);
 // [norm, 4 probes, 8 samples]
 std::vector<double> Digest(std::span<const float> values);
 
+// How weights lean to the positive side and by what BatchNorms are shifted (make_golden.py says
+// why).
+struct FillRule {
+  double lean = 0;
+  double beta = 0;
+};
+
 class GoldenNet {
  public:
   // Dropout is switched off. `input` is the shape of the blob "data" if it comes from a data layer
   // (then "label" is one number per image). Fails the test if the network cannot be built.
   GoldenNet(const std::string& prototxt, const std::vector<std::int64_t>& input,
-            nn::ConvChooser& chooser, Parallel& parallel, bool fuse = true);
+            nn::ConvChooser& chooser, Parallel& parallel, const FillRule& fill = {},
+            bool fuse = true);
 
   // Fills blob `name` for step `step`; labels are below `classes`.
   void FillInput(const std::string& name, int step);
-  void FillLabels(const std::string& name, std::uint64_t classes);
+  void FillLabels(const std::string& name, std::uint64_t classes, int step = 0);
 
   nn::Net& net() { return *net_; }
   nn::ParamStore& params() { return params_; }
@@ -53,7 +61,7 @@ class GoldenNet {
   std::string Key(nn::ParamId id) const;
 
  private:
-  void FillParams(const nn::NetDef& net);
+  void FillParams(const nn::NetDef& net, const FillRule& fill);
 
   nn::ParamStore params_;
   std::unique_ptr<nn::Net> net_;

@@ -14,13 +14,14 @@ TEST(SgdGoldenTest, ThreeStepsAreTorchs) {
     const std::string name = wanted["net"];
     nn::FirstSupported chooser;
     Serial serial;
-    GoldenNet golden(ZooText(name), wanted["input"], chooser, serial);
+    GoldenNet golden(ZooText(name), wanted["input"], chooser, serial,
+                     {.lean = wanted["fill"]["lean"], .beta = wanted["fill"]["beta"]});
     Result<std::unique_ptr<nn::Solver>> solver = nn::Solver::Make(
         {.base_lr = 0.01F, .momentum = 0.9F, .weight_decay = 0.0005F}, golden.params(), serial);
     ASSERT_TRUE(solver.ok());
     for (int step = 0; step < static_cast<int>(wanted["losses"].size()); ++step) {
       golden.FillInput("data", step);
-      golden.FillLabels("label", 10);
+      golden.FillLabels("label", 10, step);
       const Result<double> loss = golden.net().Forward(0);
       ASSERT_TRUE(loss.ok());
       const double want = wanted["losses"][static_cast<std::size_t>(step)];

@@ -4,6 +4,7 @@
 #include "kernels/row_ops.h"
 #include "nn/ops/axis.h"
 #include "nn/ops/ops.h"
+#include "nn/ops/scale_from.h"
 
 namespace shoal::nn {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 // y = x · factor + offset. Either may be missing; either may come from a second input.
 class ScaleOp final : public Op {
  public:
-  enum class From : std::uint8_t { kNone, kParam, kInput };
+  using From = ScaleFrom;
 
   ScaleOp(const Shape& shape, From factor, From offset)
       : factor_(factor), offset_(offset), channels_(AsImages(shape).channels) {
@@ -103,55 +104,55 @@ class ScaleOp final : public Op {
   bool factor_gradient_ = false;
 };
 
-Status CheckAxes(std::int64_t axis, std::int64_t num_axes, std::span<const Shape> inputs) {
-  SHOAL_RETURN_IF_ERROR(CheckChannelAxis(axis, inputs[0]));
-  const bool flat = inputs[0].rank() != 4;
-  if (num_axes != 1 && !(num_axes == -1 && flat)) {
-    return Status(Code::kInvalidArgument, "num_axes " + std::to_string(num_axes) +
-                                              " is not supported: only one number per channel is");
+// Whether the numbers belong to the channels alone.
+bool PerChannel(const BroadcastDef& def, std::span<const Shape> inputs) {
+  const Result<std::size_t> axis = ResolveAxis(def.axis, inputs[0]);
+  if (!axis.ok() || *axis != ChannelAxis(inputs[0])) return false;
+  if (inputs.size() > 1) {
+    return inputs[1].rank() == 1 && inputs[1][0] == inputs[0][*axis];
   }
-  const auto channels = static_cast<std::int64_t>(AsImages(inputs[0]).channels);
-  if (inputs.size() > 1 && inputs[1].elements() != channels) {
-    return Status(Code::kInvalidArgument, "the second input must have one number for each of the " +
-                                              std::to_string(channels) + " channels, not " +
-                                              ToString(inputs[1]));
-  }
-  return {};
+  return def.num_axes == 1 || (def.num_axes == -1 && inputs[0].rank() != 4);
 }
 
-ParamSpec SpecOf(const LayerDef& layer, std::size_t index, const Filler& filler,
-                 const Shape& input) {
-  return {.layer = layer.name,
-          .index = index,
-          .layout = ParamLayout::Plain({static_cast<std::int64_t>(AsImages(input).channels)}),
-          .filler = filler,
-          .def = index < layer.params.size() ? layer.params[index] : ParamDef{}};
+OpResult MakeEither(const Link& link, std::span<const Shape> inputs, const BroadcastDef& def) {
+  if (!PerChannel(def, inputs)) return MakeBroadcast(link, inputs, def);
+  const LayerDef& layer = *link.layers.front();
+  auto op = std::make_unique<ScaleOp>(inputs[0], def.factor, def.offset);
+  const auto add = [&](const Filler& filler) {
+    const std::size_t index = op->params().size();
+    const auto channels = static_cast<std::int64_t>(AsImages(inputs[0]).channels);
+    op->AddParam({.layer = layer.name,
+                  .index = index,
+                  .layout = ParamLayout::Plain({channels}),
+                  .filler = filler,
+                  .def = index < layer.params.size() ? layer.params[index] : ParamDef{}});
+  };
+  if (def.factor == ScaleFrom::kParam) add(def.factor_filler);
+  if (def.offset == ScaleFrom::kParam) add(def.offset_filler);
+  return OpResult(std::move(op));
 }
 
 }  // namespace
 
 OpResult MakeScale(const Link& link, std::span<const Shape> inputs) {
-  const LayerDef& layer = *link.layers.front();
-  const auto& def = std::get<ScaleDef>(layer.op);
-  SHOAL_RETURN_IF_ERROR(CheckAxes(def.axis, def.num_axes, inputs));
-  using From = ScaleOp::From;
-  const From factor = inputs.size() > 1 ? From::kInput : From::kParam;
-  auto op = std::make_unique<ScaleOp>(inputs[0], factor, def.bias ? From::kParam : From::kNone);
-  std::size_t index = 0;
-  if (factor == From::kParam) op->AddParam(SpecOf(layer, index++, def.filler, inputs[0]));
-  if (def.bias) op->AddParam(SpecOf(layer, index, def.bias_filler, inputs[0]));
-  return OpResult(std::move(op));
+  const auto& def = std::get<ScaleDef>(link.layers.front()->op);
+  return MakeEither(link, inputs,
+                    {.axis = def.axis,
+                     .num_axes = def.num_axes,
+                     .factor = inputs.size() > 1 ? ScaleFrom::kInput : ScaleFrom::kParam,
+                     .offset = def.bias ? ScaleFrom::kParam : ScaleFrom::kNone,
+                     .factor_filler = def.filler,
+                     .offset_filler = def.bias_filler});
 }
 
 OpResult MakeBias(const Link& link, std::span<const Shape> inputs) {
-  const LayerDef& layer = *link.layers.front();
-  const auto& def = std::get<BiasDef>(layer.op);
-  SHOAL_RETURN_IF_ERROR(CheckAxes(def.axis, def.num_axes, inputs));
-  using From = ScaleOp::From;
-  const From offset = inputs.size() > 1 ? From::kInput : From::kParam;
-  auto op = std::make_unique<ScaleOp>(inputs[0], From::kNone, offset);
-  if (offset == From::kParam) op->AddParam(SpecOf(layer, 0, def.filler, inputs[0]));
-  return OpResult(std::move(op));
+  const auto& def = std::get<BiasDef>(link.layers.front()->op);
+  return MakeEither(link, inputs,
+                    {.axis = def.axis,
+                     .num_axes = def.num_axes,
+                     .factor = ScaleFrom::kNone,
+                     .offset = inputs.size() > 1 ? ScaleFrom::kInput : ScaleFrom::kParam,
+                     .offset_filler = def.filler});
 }
 
 }  // namespace shoal::nn

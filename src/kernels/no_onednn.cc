@@ -1,0 +1,7 @@
+#include "kernels/conv_onednn.h"
+
+namespace shoal::kernels {
+
+std::span<const ConvImplementation> OneDnnConvRows() { return {}; }
+
+}  // namespace shoal::kernels
