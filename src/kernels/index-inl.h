@@ -6,7 +6,6 @@
 #define SHOAL_KERNELS_INDEX_INL_H
 #endif
 
-#include <cstring>
 
 #include "kernels/rows-inl.h"
 
@@ -51,7 +50,7 @@ HWY_INLINE void StoreIndices(Lanes lanes, typename L::F index, Index* to) {
   } else {
     Index all[L::kLanes];
     L::StoreIndex(index, all);
-    std::memcpy(to, all, lanes.count() * sizeof(Index));
+    for (std::size_t i = 0; i < lanes.count() && i < L::kLanes; ++i) to[i] = all[i];
   }
 }
 
@@ -60,7 +59,7 @@ HWY_INLINE typename L::F WhereIndices(Lanes lanes, const Index* at, std::size_t 
                                       typename L::F value) {
   if (lanes.count() == L::kLanes) return L::WhereIndex(at, index, value);
   Index all[L::kLanes] = {};
-  std::memcpy(all, at, lanes.count() * sizeof(Index));
+  for (std::size_t i = 0; i < lanes.count() && i < L::kLanes; ++i) all[i] = at[i];
   return L::WhereIndex(all, index, value);
 }
 
