@@ -39,14 +39,15 @@ class Fuser {
   explicit Fuser(Links& links) : links_(links), consumers_(Consumers(links)) {}
 
   void Run() {
-    // From the back, so that a sum is taken in by the branch that ends last.
+    // From the back, so that a sum is taken in by the branch that ends last; sums that no branch
+    // took in come after all branches.
     for (std::size_t i = links_.links.size(); i-- > 0;) {
+      if (As<BatchNormDef>(links_.links[i]) != nullptr) FuseNorm(i);
+    }
+    for (std::size_t i = 0; i < links_.links.size(); ++i) {
       const Link& link = links_.links[i];
-      if (link.layers.empty()) continue;
-      if (As<BatchNormDef>(link) != nullptr) {
-        FuseNorm(i);
-      } else if (As<ConvolutionDef>(link) != nullptr || As<InnerProductDef>(link) != nullptr ||
-                 IsPlainSum(link)) {
+      if (As<ConvolutionDef>(link) != nullptr || As<InnerProductDef>(link) != nullptr ||
+          IsPlainSum(link)) {
         FuseRelu(i);
       }
     }
