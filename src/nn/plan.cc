@@ -1,5 +1,7 @@
 #include "nn/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,6 +18,8 @@ struct Storage {
   bool used = false;
   std::size_t shares;  // Itself, or the storage it lies in.
 };
+
+double MiB(std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 std::size_t ChannelsOf(const Value& value) {
   return std::max<std::size_t>(1, AsImages(value.shape).channels);
@@ -275,11 +279,10 @@ Result<Plan> MakePlan(const Graph& graph, std::size_t bytes_max) {
   std::size_t enough = candidates.size();
   plan = PlanWith(graph, views, candidates, enough);
   if (!fits()) {
-    return Status(
-        Code::kResourceExhausted,
-        "the network needs " + std::to_string((plan.floats * sizeof(float)) >> 20U) +
-            " MiB beside its parameters, even when it recomputes what it can, and may use " +
-            std::to_string(bytes_max >> 20U) + " MiB: use a smaller batch");
+    return Status(Code::kResourceExhausted,
+                  fmt::format("the network needs {:.1f} MiB beside its parameters, even when it "
+                              "recomputes what it can, and may use {:.1f} MiB: use a smaller batch",
+                              MiB(plan.floats * sizeof(float)), MiB(bytes_max)));
   }
   while (enough - too_few > 1) {
     const std::size_t middle = (too_few + enough) / 2;
