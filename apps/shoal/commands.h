@@ -21,6 +21,10 @@ void AddBench(CLI::App& app);
 void AddSim(CLI::App& app);
 // `shoal data`: data sets into databases, and what is in one.
 void AddData(CLI::App& app);
+// `shoal time`: how fast a network trains here, layer by layer.
+void AddTime(CLI::App& app);
+// `shoal zoo`: the networks that come with the program.
+void AddZoo(CLI::App& app);
 
 // What to tell a user whose CPU none of our vector kernels run on; else empty.
 std::string SlowKernelsWarning();

@@ -14,6 +14,8 @@ int main(int argc, char** argv) {
   shoal::AddBench(app);
   shoal::AddSim(app);
   shoal::AddData(app);
+  shoal::AddTime(app);
+  shoal::AddZoo(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
     fmt::print(stderr, "shoal: {}\n", warning);
   }

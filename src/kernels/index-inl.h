@@ -6,7 +6,6 @@
 #define SHOAL_KERNELS_INDEX_INL_H
 #endif
 
-
 #include "kernels/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -71,4 +71,8 @@ MemoryInfo ReadMemoryInfo(const SysRoot& root) {
                     .huge_pages = ReadHugePages(root)};
 }
 
+Result<std::uint64_t> ReadPeakResident(const SysRoot& root) {
+  return Kilobytes(root, "/proc/self/status", "VmHWM");
+}
+
 }  // namespace shoal::os

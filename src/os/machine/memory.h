@@ -33,4 +33,7 @@ struct MemoryInfo {
 // Never fails: each field says why it has no value.
 MemoryInfo ReadMemoryInfo(const SysRoot& root);
 
+// The most that this process had in memory at any time.
+Result<std::uint64_t> ReadPeakResident(const SysRoot& root);
+
 }  // namespace shoal::os
