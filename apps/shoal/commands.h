@@ -25,6 +25,8 @@ void AddData(CLI::App& app);
 void AddTime(CLI::App& app);
 // `shoal zoo`: the networks that come with the program.
 void AddZoo(CLI::App& app);
+// `shoal classify`: what a trained network sees on images.
+void AddClassify(CLI::App& app);
 
 // What to tell a user whose CPU none of our vector kernels run on; else empty.
 std::string SlowKernelsWarning();

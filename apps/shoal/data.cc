@@ -8,15 +8,19 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "caffe/mean_file.h"
 #include "data/data_set.h"
 #include "data/datum.h"
 #include "data/import.h"
 #include "data/lmdb.h"
 #include "data/lmdb_source.h"
+#include "data/mean.h"
 #include "data/synth.h"
+#include "os/file.h"
 #include "shoal/commands.h"
 
 namespace shoal {
@@ -42,6 +46,11 @@ struct SynthCommand {
   OutputOptions output;
   data::SynthOptions synth;
   data::ImportOptions import;
+};
+
+struct MeanCommand {
+  std::string path;
+  std::string out;
 };
 
 struct InfoCommand {
@@ -215,6 +224,43 @@ void AddSynth(CLI::App& parent) {
   command->callback([options] { ExitOnError(RunSynth(*options)); });
 }
 
+Status RunMean(const MeanCommand& command) {
+  SHOAL_ASSIGN_OR_RETURN(const data::LmdbSource source, data::LmdbSource::Open(command.path));
+  data::MeanAccumulator accumulator;
+  data::Record record;
+  for (std::int64_t i = 0; i < source.size(); ++i) {
+    SHOAL_RETURN_IF_ERROR(source.Read(i, record));
+    accumulator.Add(record);
+  }
+  const std::optional<data::MeanImage> mean = accumulator.Image();
+  if (!mean) {
+    return Status(Code::kInvalidArgument,
+                  command.path + ": images of several sizes have no mean image");
+  }
+  const auto pixels = static_cast<std::size_t>(mean->height * mean->width);
+  const auto channels = static_cast<std::size_t>(mean->channels);
+  caffe::Blob planes{.shape = {mean->channels, mean->height, mean->width},
+                     .values = std::vector<float>(pixels * channels)};
+  for (std::size_t p = 0; p < pixels; ++p) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      planes.values[c * pixels + p] = mean->values[p * channels + c];
+    }
+  }
+  SHOAL_RETURN_IF_ERROR(
+      os::WriteFileAtomically(command.out, caffe::WriteMean(planes), os::FileAccess::kEveryone));
+  fmt::print("{}: the mean of {} images of {}\n", command.out, accumulator.count(),
+             ShapeToText({mean->height, mean->width, mean->channels}));
+  return {};
+}
+
+void AddMean(CLI::App& parent) {
+  auto options = std::make_shared<MeanCommand>();
+  CLI::App* command = parent.add_subcommand("mean", "Write the mean image of a database");
+  command->add_option("path", options->path, "The database")->required();
+  command->add_option("out", options->out, "A mean file, as Caffe has it")->required();
+  command->callback([options] { ExitOnError(RunMean(*options)); });
+}
+
 void AddInfo(CLI::App& parent) {
   auto options = std::make_shared<InfoCommand>();
   CLI::App* command = parent.add_subcommand("info", "What is in a database");
@@ -231,6 +277,7 @@ void AddData(CLI::App& app) {
   AddImport(*command);
   AddSynth(*command);
   AddInfo(*command);
+  AddMean(*command);
 }
 
 }  // namespace shoal

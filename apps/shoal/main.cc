@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   shoal::AddData(app);
   shoal::AddTime(app);
   shoal::AddZoo(app);
+  shoal::AddClassify(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
     fmt::print(stderr, "shoal: {}\n", warning);
   }
