@@ -27,6 +27,12 @@ void AddTime(CLI::App& app);
 void AddZoo(CLI::App& app);
 // `shoal classify`: what a trained network sees on images.
 void AddClassify(CLI::App& app);
+// `shoal train`: a network learns, as a Caffe solver says.
+void AddTrain(CLI::App& app);
+// `shoal test`: how well it has.
+void AddTest(CLI::App& app);
+// `shoal plot`: the curves of a run.
+void AddPlot(CLI::App& app);
 
 // What to tell a user whose CPU none of our vector kernels run on; else empty.
 std::string SlowKernelsWarning();

@@ -17,6 +17,9 @@ int main(int argc, char** argv) {
   shoal::AddTime(app);
   shoal::AddZoo(app);
   shoal::AddClassify(app);
+  shoal::AddTrain(app);
+  shoal::AddTest(app);
+  shoal::AddPlot(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
     fmt::print(stderr, "shoal: {}\n", warning);
   }
