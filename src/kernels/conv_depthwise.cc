@@ -7,8 +7,10 @@
 #include "base/check.h"
 #include "kernels/chunks.h"
 #include "kernels/conv_depthwise_kernel.h"
+#include "kernels/conv_depthwise_lines.h"
 #include "kernels/conv_patches.h"
 #include "kernels/conv_phases.h"
+#include "kernels/depthwise_line_window.h"
 
 namespace shoal::kernels {
 namespace {
@@ -16,8 +18,6 @@ namespace {
 bool IsDepthwise(const ConvShape& shape) {
   return shape.groups == shape.channels && shape.outputs == shape.channels;
 }
-
-std::size_t CeilDiv(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
 // The coordinate that a tap reads, or none.
 std::ptrdiff_t Coordinate(const PatchAxis& axis, std::size_t position, std::size_t tap) {
@@ -43,16 +43,6 @@ class RowTaps {
         const std::ptrdiff_t x = Coordinate(patches.columns, column, c);
         if (x >= 0 && Add(row, r, static_cast<std::size_t>(x), c, count)) ++count;
       }
-    }
-    return room_.first(count);
-  }
-
-  // The first tap of each row that is inside. REQUIRES: all columns are.
-  std::span<const Tap> Firsts(std::size_t row, std::size_t column) {
-    const std::ptrdiff_t x = Coordinate(phase_.patches.columns, column, 0);
-    std::size_t count = 0;
-    for (std::size_t r = 0; r < phase_.patches.rows.offsets.size(); ++r) {
-      if (Add(row, r, static_cast<std::size_t>(x), 0, count)) ++count;
     }
     return room_.first(count);
   }
@@ -125,31 +115,9 @@ class Gatherer {
     const std::size_t first = phase.first_pixel + phase.grid.At(row * columns.positions);
     float* out = args.out + first * args.out_stride;
     const std::size_t out_stride = phase.grid.column_pitch * args.out_stride;
-    const std::size_t width = columns.offsets.size();
-    DepthwiseRunFunction* run =
-        SideBySide(columns.offsets) ? kernel_.run(width, columns.step) : nullptr;
-    const Range inside =
-        run != nullptr ? Inside(columns, columns.offsets[0], width) : Range{columns.positions, 0};
-    const auto pixels = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t j = begin; j < end; ++j) {
-        kernel_.pixel(taps.Of(row, j), channels_, args.end, out + j * out_stride);
-      }
-    };
-    const std::size_t begin = inside.size == 0 ? columns.positions : inside.begin;
-    pixels(0, begin);
-    if (inside.size == 0) return;
-    const std::ptrdiff_t w_step = width == 1 ? 0
-                                             : static_cast<std::ptrdiff_t>(phase.taps[1]) -
-                                                   static_cast<std::ptrdiff_t>(phase.taps[0]);
-    run({.rows = taps.Firsts(row, begin),
-         .x_stride = args.in_stride,
-         .w_stride = w_step * static_cast<std::ptrdiff_t>(channels_),
-         .count = inside.size,
-         .channels = channels_,
-         .out = out + begin * out_stride,
-         .out_stride = out_stride},
-        args.end);
-    pixels(begin + inside.size, columns.positions);
+    for (std::size_t j = 0; j < columns.positions; ++j) {
+      kernel_.pixel(taps.Of(row, j), channels_, args.end, out + j * out_stride);
+    }
   }
 
   std::size_t channels_;
@@ -198,8 +166,6 @@ class DepthwiseBackwardData final : public ConvBackwardData {
   Gatherer gatherer_;
 };
 
-// Rows of dy are cut into parts, each with a dw of its own, which are added in the end; how many
-// depends on the shape alone, so that the bits depend on nothing else.
 class DepthwiseBackwardWeights final : public ConvBackwardWeights {
  public:
   DepthwiseBackwardWeights(const ConvShape& shape, const ConvOptions& options)
@@ -209,8 +175,7 @@ class DepthwiseBackwardWeights final : public ConvBackwardWeights {
         rows_(shape.batch * shape.out_height()),
         width_(shape.out_width()),
         taps_(options.workers, std::vector<DepthwiseWeightTap>(phase_.taps.size())) {
-    const std::size_t parts = rows_ * width_ * channels_ / kPartElements;
-    part_rows_ = CeilDiv(rows_, std::clamp<std::size_t>(parts, 1, std::min(rows_, kPartsMax)));
+    part_rows_ = DepthwisePartRows(shape);
     parts_ = CeilDiv(rows_, part_rows_);
   }
 
@@ -229,10 +194,6 @@ class DepthwiseBackwardWeights final : public ConvBackwardWeights {
   }
 
  private:
-  // What keeps a few cores busy; a part of fewer products would be mostly the adding of parts.
-  static constexpr std::size_t kPartsMax = 16;
-  static constexpr std::size_t kPartElements = 32768;
-
   // dw, and behind it dbias, in whole cache lines.
   std::size_t part_floats() const { return CeilDiv((phase_.taps.size() + 1) * channels_, 16) * 16; }
 
@@ -243,38 +204,12 @@ class DepthwiseBackwardWeights final : public ConvBackwardWeights {
     const std::size_t end = std::min(rows_, (part + 1) * part_rows_);
     for (std::size_t row = part * part_rows_; row < end; ++row) {
       const float* dy = args.dy + row * width_ * args.dy_stride;
-      RunRow(args, row, dy, taps);
-      if (args.dbias == nullptr) continue;
-      for (std::size_t j = 0; j < width_; ++j) {
-        kernel_.add(dy + j * args.dy_stride, channels_, sums + phase_.taps.size() * channels_);
+      for (std::size_t j = 0; j < width_; ++j, dy += args.dy_stride) {
+        kernel_.weight_pixel(taps.Of(row, j), dy, channels_);
+        if (args.dbias == nullptr) continue;
+        kernel_.add(dy, channels_, sums + phase_.taps.size() * channels_);
       }
     }
-  }
-
-  void RunRow(const ConvBackwardWeightsArgs& args, std::size_t row, const float* dy,
-              RowTaps<DepthwiseWeightTap, float>& taps) const {
-    const PatchAxis& columns = phase_.patches.columns;
-    const std::size_t taps_across = columns.offsets.size();
-    DepthwiseWeightRunFunction* run =
-        SideBySide(columns.offsets) ? kernel_.weight_run(taps_across, columns.step) : nullptr;
-    const Range inside =
-        run != nullptr ? Inside(columns, columns.offsets[0], taps_across) : Range{0, 0};
-    const auto pixels = [&](std::size_t begin, std::size_t end) {
-      for (std::size_t j = begin; j < end; ++j) {
-        kernel_.weight_pixel(taps.Of(row, j), dy + j * args.dy_stride, channels_);
-      }
-    };
-    const std::size_t begin = inside.size == 0 ? width_ : inside.begin;
-    pixels(0, begin);
-    if (inside.size == 0) return;
-    run({.rows = taps.Firsts(row, begin),
-         .x_stride = args.x_stride,
-         .dw_stride = channels_,
-         .count = inside.size,
-         .channels = channels_,
-         .dy = dy + begin * args.dy_stride,
-         .dy_stride = args.dy_stride});
-    pixels(begin + inside.size, width_);
   }
 
   void AddParts(const float* parts, std::size_t count, bool accumulate, float* out) const {
@@ -299,18 +234,21 @@ class DepthwiseBackwardWeights final : public ConvBackwardWeights {
 std::unique_ptr<ConvForward> MakeDepthwiseForward(const ConvShape& shape,
                                                   const ConvOptions& options) {
   if (!IsDepthwise(shape)) return nullptr;
+  if (auto lines = MakeDepthwiseLinesForward(shape, options)) return lines;
   return std::make_unique<DepthwiseForward>(shape, options);
 }
 
 std::unique_ptr<ConvBackwardData> MakeDepthwiseBackwardData(const ConvShape& shape,
                                                             const ConvOptions& options) {
   if (!IsDepthwise(shape)) return nullptr;
+  if (auto lines = MakeDepthwiseLinesBackwardData(shape, options)) return lines;
   return std::make_unique<DepthwiseBackwardData>(shape, options);
 }
 
 std::unique_ptr<ConvBackwardWeights> MakeDepthwiseBackwardWeights(const ConvShape& shape,
                                                                   const ConvOptions& options) {
   if (!IsDepthwise(shape)) return nullptr;
+  if (auto lines = MakeDepthwiseLinesBackwardWeights(shape, options)) return lines;
   return std::make_unique<DepthwiseBackwardWeights>(shape, options);
 }
 

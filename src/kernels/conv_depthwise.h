@@ -1,9 +1,9 @@
 // "depthwise": convolutions of one channel at a time (groups == channels == outputs), channels in
 // vector lanes. They do so little with each number that they are as fast as memory, where a GEMM
-// per channel would be a hundred times slower. Rows of three taps, the usual ones, go several
-// pixels at a time.
+// per channel would be a hundred times slower. Kernels of 3×3, the usual ones, go line by line
+// (conv_depthwise_lines.h), others and `ref` pixel by pixel.
 //
-// The bits are those of one target on all targets.
+// The bits of finite results are the same on all targets.
 #pragma once
 
 #include <memory>

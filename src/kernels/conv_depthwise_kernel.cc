@@ -75,92 +75,10 @@ void AddRow(const float* x, std::size_t channels, float* sum) {
   });
 }
 
-// kCount pixels at once: a weight is loaded once for them, and what their patches share too.
-// Channels run innermost, so that memory is read in order.
-template <std::size_t kTaps, std::size_t kStep, std::size_t kCount>
-HWY_INLINE void RunPixels(const DepthwiseRun& run, std::size_t first, const DepthwiseEnd& end) {
-  ForChannels(run.channels, [&](std::size_t c, const auto& part) HWY_ATTR {
-    Vector sum[kCount];
-    HWY_UNROLL(4)
-    for (std::size_t i = 0; i < kCount; ++i) sum[i] = hn::Zero(V::D());
-    for (const DepthwiseTap& row : run.rows) {
-      const float* x = row.x + first * kStep * run.x_stride + c;
-      HWY_UNROLL(3)
-      for (std::size_t t = 0; t < kTaps; ++t) {
-        const Vector w = part.Load(row.w + static_cast<std::ptrdiff_t>(t) * run.w_stride + c);
-        HWY_UNROLL(4)
-        for (std::size_t i = 0; i < kCount; ++i) {
-          sum[i] = hn::MulAdd(part.Load(x + (i * kStep + t) * run.x_stride), w, sum[i]);
-        }
-      }
-    }
-    HWY_UNROLL(4)
-    for (std::size_t i = 0; i < kCount; ++i) {
-      Finish(sum[i], end, c, part, run.out + (first + i) * run.out_stride);
-    }
-  });
-}
-
-template <std::size_t kTaps, std::size_t kStep>
-void Run(const DepthwiseRun& run, const DepthwiseEnd& end) {
-  std::size_t i = 0;
-  for (; i + 4 <= run.count; i += 4) RunPixels<kTaps, kStep, 4>(run, i, end);
-  for (; i < run.count; ++i) RunPixels<kTaps, kStep, 1>(run, i, end);
-}
-
-template <std::size_t kTaps, std::size_t kStep, std::size_t kCount>
-HWY_INLINE void WeightRunPixels(const DepthwiseWeightRun& run, std::size_t first) {
-  const float* dy = run.dy + first * run.dy_stride;
-  ForChannels(run.channels, [&](std::size_t c, const auto& part) HWY_ATTR {
-    Vector gradient[kCount];
-    HWY_UNROLL(4)
-    for (std::size_t i = 0; i < kCount; ++i) gradient[i] = part.Load(dy + i * run.dy_stride + c);
-    for (const DepthwiseWeightTap& row : run.rows) {
-      const float* x = row.x + first * kStep * run.x_stride + c;
-      HWY_UNROLL(3)
-      for (std::size_t t = 0; t < kTaps; ++t) {
-        float* dw = row.dw + t * run.dw_stride + c;
-        Vector sum = part.Load(dw);
-        HWY_UNROLL(4)
-        for (std::size_t i = 0; i < kCount; ++i) {
-          sum = hn::MulAdd(part.Load(x + (i * kStep + t) * run.x_stride), gradient[i], sum);
-        }
-        part.Store(sum, dw);
-      }
-    }
-  });
-}
-
-template <std::size_t kTaps, std::size_t kStep>
-void WeightRun(const DepthwiseWeightRun& run) {
-  std::size_t i = 0;
-  for (; i + 4 <= run.count; i += 4) WeightRunPixels<kTaps, kStep, 4>(run, i);
-  for (; i < run.count; ++i) WeightRunPixels<kTaps, kStep, 1>(run, i);
-}
-
-// Rows of 3 are nearly all there is; 1 and 2 are phases of a backward pass of stride 2.
-DepthwiseRunFunction* FindRun(std::size_t taps, std::size_t step) {
-  if (step == 1 && taps == 1) return &Run<1, 1>;
-  if (step == 1 && taps == 2) return &Run<2, 1>;
-  if (step == 1 && taps == 3) return &Run<3, 1>;
-  if (step == 2 && taps == 3) return &Run<3, 2>;
-  return nullptr;
-}
-
-DepthwiseWeightRunFunction* FindWeightRun(std::size_t taps, std::size_t step) {
-  if (step == 1 && taps == 3) return &WeightRun<3, 1>;
-  if (step == 2 && taps == 3) return &WeightRun<3, 2>;
-  return nullptr;
-}
-
 }  // namespace
 
 DepthwiseKernel VectorDepthwiseKernel() {
-  return {.pixel = &Pixel,
-          .weight_pixel = &WeightPixel,
-          .add = &AddRow,
-          .run = &FindRun,
-          .weight_run = &FindWeightRun};
+  return {.pixel = &Pixel, .weight_pixel = &WeightPixel, .add = &AddRow};
 }
 
 }  // namespace shoal::kernels::HWY_NAMESPACE
@@ -193,15 +111,8 @@ void RefAdd(const float* x, std::size_t channels, float* sum) {
   for (std::size_t c = 0; c < channels; ++c) sum[c] += x[c];
 }
 
-// Pixel by pixel gives the same bits.
 DepthwiseKernel RefKernel() {
-  return {.pixel = &RefPixel,
-          .weight_pixel = &RefWeightPixel,
-          .add = &RefAdd,
-          .run = [](std::size_t, std::size_t) -> DepthwiseRunFunction* { return nullptr; },
-          .weight_run = [](std::size_t, std::size_t) -> DepthwiseWeightRunFunction* {
-            return nullptr;
-          }};
+  return {.pixel = &RefPixel, .weight_pixel = &RefWeightPixel, .add = &RefAdd};
 }
 
 }  // namespace

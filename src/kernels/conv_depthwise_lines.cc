@@ -1,0 +1,194 @@
+#include "kernels/conv_depthwise_lines.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "kernels/conv_patches.h"
+#include "kernels/conv_phases.h"
+#include "kernels/depthwise_line_kernel.h"
+#include "kernels/depthwise_line_window.h"
+#include "kernels/float_scratch.h"
+
+namespace shoal::kernels {
+namespace {
+
+constexpr std::size_t kBlock = kDepthwiseBlock;
+
+// Forward and backward by data alike: lines of the result from those that they read.
+class LineGatherer {
+ public:
+  struct Args {
+    const float* in;
+    std::size_t in_stride;
+    const float* w;
+    float* out;
+    std::size_t out_stride;
+    DepthwiseEnd end;
+  };
+
+  LineGatherer(std::size_t channels, std::vector<ConvPhase> phases,
+               const DepthwiseLineKernel& kernel, std::size_t workers)
+      : channels_(channels),
+        blocks_(CeilDiv(channels, kBlock)),
+        kernel_(kernel),
+        phases_(std::move(phases)),
+        window_(phases_) {
+    std::size_t positions = 0;
+    for (const ConvPhase& phase : phases_) {
+      weights_ += phase.taps.size();
+      positions = std::max(positions, phase.patches.rows.positions);
+    }
+    positions_ = positions;
+    const std::size_t images = phases_.front().patches.batch;
+    bands_ = std::clamp<std::size_t>(CeilDiv(kTasks, images), CeilDiv(positions, kBandMax),
+                                     std::max(CeilDiv(positions, kBandMax), positions / kBandMin));
+    band_ = CeilDiv(positions, bands_);
+    bands_ = CeilDiv(positions, band_);
+    rooms_ = MakeRooms(workers, blocks_ * window_.floats());
+    (void)w_.Reserve(blocks_ * weights_ * kBlock);
+  }
+
+  void Run(const Args& args, Parallel& parallel) {
+    SHOAL_CHECK_EQ(parallel.workers(), rooms_.size());
+    std::size_t at = 0;
+    for (const ConvPhase& phase : phases_) {
+      for (const std::size_t tap : phase.taps) {
+        kernel_.pack(args.w + tap * channels_, 0, 1, channels_, w_.Reserve(0) + at++ * kBlock,
+                     weights_ * kBlock);
+      }
+    }
+    const std::size_t images = phases_.front().patches.batch;
+    parallel.Run(images * bands_, [&](std::size_t task, std::size_t worker) {
+      RunBand(args, task / bands_, task % bands_, rooms_[worker].Reserve(0));
+    });
+  }
+
+ private:
+  // Lines of a task: few enough for all cores to have some, but not so few that most are packed
+  // again for the task beside it.
+  static constexpr std::size_t kTasks = 16;
+  static constexpr std::size_t kBandMin = 4;
+  static constexpr std::size_t kBandMax = 32;
+
+  void RunBand(const Args& args, std::size_t image, std::size_t band, float* room) const {
+    const std::size_t image_lines = phases_.front().patches.rows.size;
+    std::size_t next = 0;  // The first line that is not packed.
+    const std::size_t end = std::min(positions_, (band + 1) * band_);
+    for (std::size_t i = band * band_; i < end; ++i) {
+      for (next = std::max(next, window_.begin(i)); next < window_.end(i); ++next) {
+        const std::size_t pixel = (image * image_lines + next) * window_.width();
+        kernel_.pack(args.in + pixel * args.in_stride, args.in_stride, window_.width(), channels_,
+                     window_.Line(room, next), window_.floats());
+      }
+      const float* w = w_.data();
+      for (const ConvPhase& phase : phases_) {
+        if (i < phase.patches.rows.positions) RunLine(args, phase, image, i, w, room);
+        w += phase.taps.size() * kBlock;
+      }
+    }
+  }
+
+  // All blocks of a line. `w` are those of the phase, of the first block.
+  void RunLine(const Args& args, const ConvPhase& phase, std::size_t image, std::size_t i,
+               const float* w, const float* room) const {
+    const PatchAxis& columns = phase.patches.columns;
+    const std::size_t pixel =
+        phase.first_pixel + image * phase.grid.image_pitch + i * phase.grid.row_pitch;
+    float* const out = args.out + pixel * args.out_stride;
+    std::size_t first = 0;
+    DepthwiseLine line{.rows = window_.Rows(phase, room, i, first),
+                       .w = w + first * columns.offsets.size() * kBlock,
+                       .count = columns.positions,
+                       .channels = kBlock,
+                       .out = out,
+                       .out_stride = phase.grid.column_pitch * args.out_stride};
+    DepthwiseLineFunction* const run = kernel_.line(columns.offsets.size(), columns.step);
+    DepthwiseEnd end = args.end;
+    for (std::size_t block = 0; block < blocks_; ++block) {
+      line.channels = std::min(kBlock, channels_ - block * kBlock);
+      PrefetchPixels(out + phase.grid.row_pitch * args.out_stride, line.count * line.out_stride,
+                     block, blocks_);
+      run(line, end);
+      for (const float*& x : line.rows.x) x += window_.floats();
+      line.w += weights_ * kBlock;
+      line.out += kBlock;
+      if (end.bias != nullptr) end.bias += kBlock;
+    }
+  }
+
+  std::size_t channels_;
+  std::size_t blocks_;
+  const DepthwiseLineKernel& kernel_;
+  std::vector<ConvPhase> phases_;
+  LineWindow window_;
+  std::size_t weights_ = 0;
+  std::size_t positions_ = 0;  // Lines of the phase that has most.
+  std::size_t band_ = 1;
+  std::size_t bands_ = 1;
+  FloatScratch w_;                   // Packed [blocks][weights_].
+  std::vector<FloatScratch> rooms_;  // [blocks] of lines, for each worker.
+};
+
+class LinesForward final : public ConvForward {
+ public:
+  LinesForward(const ConvShape& shape, std::vector<ConvPhase> phases,
+               const DepthwiseLineKernel& kernel, std::size_t workers)
+      : gatherer_(shape.channels, std::move(phases), kernel, workers) {}
+
+  std::size_t workspace_floats() const override { return 0; }
+  void Run(const ConvForwardArgs& args, float* /*workspace*/, Parallel& parallel) override {
+    gatherer_.Run({.in = args.x,
+                   .in_stride = args.x_stride,
+                   .w = args.w,
+                   .out = args.y,
+                   .out_stride = args.y_stride,
+                   .end = {.bias = args.bias, .relu = args.relu, .accumulate = false}},
+                  parallel);
+  }
+
+ private:
+  LineGatherer gatherer_;
+};
+
+class LinesBackwardData final : public ConvBackwardData {
+ public:
+  LinesBackwardData(const ConvShape& shape, std::vector<ConvPhase> phases,
+                    const DepthwiseLineKernel& kernel, std::size_t workers)
+      : gatherer_(shape.channels, std::move(phases), kernel, workers) {}
+
+  std::size_t workspace_floats() const override { return 0; }
+  void Run(const ConvBackwardDataArgs& args, float* /*workspace*/, Parallel& parallel) override {
+    gatherer_.Run({.in = args.dy,
+                   .in_stride = args.dy_stride,
+                   .w = args.w,
+                   .out = args.dx,
+                   .out_stride = args.dx_stride,
+                   .end = {.bias = nullptr, .relu = false, .accumulate = args.accumulate}},
+                  parallel);
+  }
+
+ private:
+  LineGatherer gatherer_;
+};
+
+}  // namespace
+
+std::unique_ptr<ConvForward> MakeDepthwiseLinesForward(const ConvShape& shape,
+                                                       const ConvOptions& options) {
+  const DepthwiseLineKernel* const kernel = ChooseDepthwiseLineKernel(options.target);
+  std::vector<ConvPhase> phases = {ForwardPhase(shape)};
+  if (kernel == nullptr || !AreLines(phases, kernel->line)) return nullptr;
+  return std::make_unique<LinesForward>(shape, std::move(phases), *kernel, options.workers);
+}
+
+std::unique_ptr<ConvBackwardData> MakeDepthwiseLinesBackwardData(const ConvShape& shape,
+                                                                 const ConvOptions& options) {
+  const DepthwiseLineKernel* const kernel = ChooseDepthwiseLineKernel(options.target);
+  std::vector<ConvPhase> phases = BackwardPhases(shape);
+  if (kernel == nullptr || !AreLines(phases, kernel->line)) return nullptr;
+  return std::make_unique<LinesBackwardData>(shape, std::move(phases), *kernel, options.workers);
+}
+
+}  // namespace shoal::kernels
