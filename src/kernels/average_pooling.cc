@@ -63,36 +63,61 @@ HWY_INLINE void Average(const PoolShape& shape, ConstRows x, Rows y, const PoolB
   }
 }
 
-// One pixel of dx: gathers from the windows that cover it.
+// A window that covers a pixel of dx, from the block's first channel on.
+struct Share {
+  const float* dy;
+  float factor;
+};
+
+// dx = (or +=) what some windows give to one pixel.
+template <class L>
+HWY_INLINE void AddShares(const Share* shares, std::size_t share_count, std::size_t channels,
+                          bool accumulate, float* dx) {
+  using F = typename L::F;
+  AlongRowByFour<L>(channels, [&](std::size_t c, auto lanes, auto count) SHOAL_LAMBDA {
+    constexpr std::size_t kCount = decltype(count)::value;
+    F sum[kCount];
+    for (std::size_t v = 0; v < kCount; ++v) {
+      sum[v] = accumulate ? lanes.Load(dx + c + v * L::kLanes) : L::Set(0.0F);
+    }
+    for (std::size_t s = 0; s < share_count; ++s) {
+      const F factor = L::Set(shares[s].factor);
+      HWY_UNROLL(4) for (std::size_t v = 0; v < kCount; ++v) {
+        sum[v] = L::Fma(lanes.Load(shares[s].dy + c + v * L::kLanes), factor, sum[v]);
+      }
+    }
+    for (std::size_t v = 0; v < kCount; ++v) lanes.Store(sum[v], dx + c + v * L::kLanes);
+  });
+}
+
+// One pixel of dx: gathers from the windows that cover it, which are listed first: finding them
+// costs as much as some vectors of channels.
 template <class L>
 HWY_INLINE void GatherAverage(const PoolShape& shape, ConstRows dy, std::size_t line,
                               std::size_t in_x, bool accumulate, const PoolBlock& block,
                               float* dx) {
-  using F = typename L::F;
+  constexpr std::size_t kListed = 16;  // At a time; there are 9 or fewer in known networks.
   const PoolAxis vertical = VerticalAxis(shape);
   const PoolAxis horizontal = HorizontalAxis(shape);
   const PoolAxis::Range rows = vertical.Windows(line % shape.height);
   const PoolAxis::Range columns = horizontal.Windows(in_x);
   const std::size_t first_out_line = line / shape.height * shape.out_height;
-  AlongRowByFour<L>(block.channel_end - block.channel_begin, [&](std::size_t at, auto lanes,
-                                                                 auto count) SHOAL_LAMBDA {
-    constexpr std::size_t kCount = decltype(count)::value;
-    const std::size_t c = block.channel_begin + at;
-    F sum[kCount];
-    for (std::size_t v = 0; v < kCount; ++v) {
-      sum[v] = accumulate ? lanes.Load(dx + c + v * L::kLanes) : L::Set(0.0F);
+  const std::size_t channels = block.channel_end - block.channel_begin;
+  dx += block.channel_begin;
+  Share shares[kListed];
+  std::size_t count = 0;
+  for (std::size_t y = rows.begin; y < rows.end; ++y) {
+    for (std::size_t x = columns.begin; x < columns.end; ++x) {
+      const std::size_t pixel = (first_out_line + y) * shape.out_width + x;
+      shares[count++] = {dy.row(pixel) + block.channel_begin,
+                         OneOver(vertical.Length(y) * horizontal.Length(x))};
+      if (count < kListed) continue;
+      AddShares<L>(shares, count, channels, accumulate, dx);
+      accumulate = true;
+      count = 0;
     }
-    for (std::size_t y = rows.begin; y < rows.end; ++y) {
-      for (std::size_t x = columns.begin; x < columns.end; ++x) {
-        const F factor = L::Set(OneOver(vertical.Length(y) * horizontal.Length(x)));
-        const float* const from = dy.row((first_out_line + y) * shape.out_width + x) + c;
-        HWY_UNROLL(4) for (std::size_t v = 0; v < kCount; ++v) {
-          sum[v] = L::Fma(lanes.Load(from + v * L::kLanes), factor, sum[v]);
-        }
-      }
-    }
-    for (std::size_t v = 0; v < kCount; ++v) lanes.Store(sum[v], dx + c + v * L::kLanes);
-  });
+  }
+  if (count > 0 || !accumulate) AddShares<L>(shares, count, channels, accumulate, dx);
 }
 
 template <class L>

@@ -112,45 +112,73 @@ HWY_INLINE void Max(const MaxArgs& args, const PoolBlock& block) {
   }
 }
 
-// One pixel of dx: gathers from the windows that cover it.
+// A window that covers a pixel of dx, from the block's first channel on.
+template <class Index>
+struct CoveringWindow {
+  const float* dy;
+  const float* y;  // With kRelu.
+  const Index* index;
+  std::size_t place;  // Of the pixel in it.
+};
+
+// dx = (or +=) what some windows give to one pixel.
+template <class L, bool kRelu, class Index>
+HWY_INLINE void AddWindows(const CoveringWindow<Index>* windows, std::size_t window_count,
+                           std::size_t channels, bool accumulate, float* dx) {
+  using F = typename L::F;
+  AlongRowByFour<L>(channels, [&](std::size_t c, auto lanes, auto count) SHOAL_LAMBDA {
+    constexpr std::size_t kCount = decltype(count)::value;
+    F sum[kCount];
+    for (std::size_t v = 0; v < kCount; ++v) {
+      sum[v] = accumulate ? lanes.Load(dx + c + v * L::kLanes) : L::Set(0.0F);
+    }
+    for (std::size_t w = 0; w < window_count; ++w) {
+      const CoveringWindow<Index>& window = windows[w];
+      HWY_UNROLL(4) for (std::size_t v = 0; v < kCount; ++v) {
+        const std::size_t at = c + v * L::kLanes;
+        F dy = lanes.Load(window.dy + at);
+        if constexpr (kRelu) dy = WherePositive<L>(lanes.Load(window.y + at), dy);
+        sum[v] = sum[v] + WhereIndices<L>(lanes, window.index + at, window.place, dy);
+      }
+    }
+    for (std::size_t v = 0; v < kCount; ++v) lanes.Store(sum[v], dx + c + v * L::kLanes);
+  });
+}
+
+// One pixel of dx: gathers from the windows that cover it, which are listed first: finding them
+// costs as much as some vectors of channels.
 template <class L, bool kRelu, class Index>
 HWY_INLINE void GatherMax(const MaxBackwardArgs& args, std::size_t line, std::size_t in_x,
                           const PoolBlock& block) {
-  using F = typename L::F;
+  constexpr std::size_t kListed = 16;  // At a time; there are 9 or fewer in known networks.
   const PoolShape& shape = args.shape;
   const PoolAxis vertical = VerticalAxis(shape);
   const PoolAxis horizontal = HorizontalAxis(shape);
   const std::size_t in_y = line % shape.height;
-  const std::size_t first_out_line = line / shape.height * shape.out_height;
   const PoolAxis::Range rows = vertical.Windows(in_y);
   const PoolAxis::Range columns = horizontal.Windows(in_x);
+  const std::size_t channels = block.channel_end - block.channel_begin;
   float* const dx = args.dx.row(line * shape.width + in_x) + block.channel_begin;
-  AlongRowByFour<L>(block.channel_end - block.channel_begin, [&](std::size_t at, auto lanes,
-                                                                 auto count) SHOAL_LAMBDA {
-    constexpr std::size_t kCount = decltype(count)::value;
-    const std::size_t c = block.channel_begin + at;
-    F sum[kCount];
-    for (std::size_t v = 0; v < kCount; ++v) {
-      sum[v] = args.accumulate ? lanes.Load(dx + at + v * L::kLanes) : L::Set(0.0F);
+  CoveringWindow<Index> windows[kListed];
+  std::size_t count = 0;
+  bool accumulate = args.accumulate;
+  for (std::size_t y = rows.begin; y < rows.end; ++y) {
+    for (std::size_t x = columns.begin; x < columns.end; ++x) {
+      const std::size_t pixel = (line / shape.height * shape.out_height + y) * shape.out_width + x;
+      windows[count++] = {
+          args.dy.row(pixel) + block.channel_begin,
+          kRelu ? args.y.row(pixel) + block.channel_begin : nullptr,
+          static_cast<const Index*>(args.index) + pixel * shape.channels + block.channel_begin,
+          vertical.Offset(in_y, y) * shape.kernel_w + horizontal.Offset(in_x, x)};
+      if (count < kListed) continue;
+      AddWindows<L, kRelu, Index>(windows, count, channels, accumulate, dx);
+      accumulate = true;
+      count = 0;
     }
-    for (std::size_t y = rows.begin; y < rows.end; ++y) {
-      for (std::size_t x = columns.begin; x < columns.end; ++x) {
-        const std::size_t pixel = (first_out_line + y) * shape.out_width + x;
-        const std::size_t place =
-            vertical.Offset(in_y, y) * shape.kernel_w + horizontal.Offset(in_x, x);
-        const Index* const index =
-            static_cast<const Index*>(args.index) + pixel * shape.channels + c;
-        HWY_UNROLL(4) for (std::size_t v = 0; v < kCount; ++v) {
-          F dy = lanes.Load(args.dy.row(pixel) + c + v * L::kLanes);
-          if constexpr (kRelu) {
-            dy = WherePositive<L>(lanes.Load(args.y.row(pixel) + c + v * L::kLanes), dy);
-          }
-          sum[v] = sum[v] + WhereIndices<L>(lanes, index + v * L::kLanes, place, dy);
-        }
-      }
-    }
-    for (std::size_t v = 0; v < kCount; ++v) lanes.Store(sum[v], dx + at + v * L::kLanes);
-  });
+  }
+  if (count > 0 || !accumulate) {
+    AddWindows<L, kRelu, Index>(windows, count, channels, accumulate, dx);
+  }
 }
 
 template <class L, bool kRelu, class Index>
