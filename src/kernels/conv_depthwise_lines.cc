@@ -46,7 +46,9 @@ class LineGatherer {
                                      std::max(CeilDiv(positions, kBandMax), positions / kBandMin));
     band_ = CeilDiv(positions, bands_);
     bands_ = CeilDiv(positions, band_);
-    rooms_ = MakeRooms(workers, blocks_ * window_.floats());
+    const std::size_t chunk = kChunkFloats / window_.floats();
+    chunk_ = chunk < kChunkMin ? blocks_ : std::min(chunk, blocks_);
+    rooms_ = MakeRooms(workers, chunk_ * window_.floats());
     (void)w_.Reserve(blocks_ * weights_ * kBlock);
   }
 
@@ -61,7 +63,9 @@ class LineGatherer {
     }
     const std::size_t images = phases_.front().patches.batch;
     parallel.Run(images * bands_, [&](std::size_t task, std::size_t worker) {
-      RunBand(args, task / bands_, task % bands_, rooms_[worker].Reserve(0));
+      for (std::size_t block = 0; block < blocks_; block += chunk_) {
+        RunBand(args, task / bands_, task % bands_, block, rooms_[worker].Reserve(0));
+      }
     });
   }
 
@@ -70,33 +74,40 @@ class LineGatherer {
   // again for the task beside it.
   static constexpr std::size_t kTasks = 16;
   static constexpr std::size_t kBandMin = 4;
+  // Packed lines that stay in the L1; but of few channels of each pixel, reading is slower.
+  static constexpr std::size_t kChunkFloats = 6144;
+  static constexpr std::size_t kChunkMin = 4;
   static constexpr std::size_t kBandMax = 32;
 
-  void RunBand(const Args& args, std::size_t image, std::size_t band, float* room) const {
+  // chunk_ blocks from `block` on.
+  void RunBand(const Args& args, std::size_t image, std::size_t band, std::size_t block,
+               float* room) const {
+    const std::size_t c = block * kBlock;
+    const std::size_t channels = std::min(channels_ - c, chunk_ * kBlock);
     const std::size_t image_lines = phases_.front().patches.rows.size;
     std::size_t next = 0;  // The first line that is not packed.
     const std::size_t end = std::min(positions_, (band + 1) * band_);
     for (std::size_t i = band * band_; i < end; ++i) {
       for (next = std::max(next, window_.begin(i)); next < window_.end(i); ++next) {
         const std::size_t pixel = (image * image_lines + next) * window_.width();
-        kernel_.pack(args.in + pixel * args.in_stride, args.in_stride, window_.width(), channels_,
-                     window_.Line(room, next), window_.floats());
+        kernel_.pack(args.in + pixel * args.in_stride + c, args.in_stride, window_.width(),
+                     channels, window_.Line(room, next), window_.floats());
       }
-      const float* w = w_.data();
+      const float* w = w_.data() + block * weights_ * kBlock;
       for (const ConvPhase& phase : phases_) {
-        if (i < phase.patches.rows.positions) RunLine(args, phase, image, i, w, room);
+        if (i < phase.patches.rows.positions) RunLine(args, phase, image, i, block, w, room);
         w += phase.taps.size() * kBlock;
       }
     }
   }
 
-  // All blocks of a line. `w` are those of the phase, of the first block.
+  // The packed blocks of a line, from `block` on. `w` are those of the phase and first block.
   void RunLine(const Args& args, const ConvPhase& phase, std::size_t image, std::size_t i,
-               const float* w, const float* room) const {
+               std::size_t block, const float* w, const float* room) const {
     const PatchAxis& columns = phase.patches.columns;
     const std::size_t pixel =
         phase.first_pixel + image * phase.grid.image_pitch + i * phase.grid.row_pitch;
-    float* const out = args.out + pixel * args.out_stride;
+    float* const out = args.out + pixel * args.out_stride + block * kBlock;
     std::size_t first = 0;
     DepthwiseLine line{.rows = window_.Rows(phase, room, i, first),
                        .w = w + first * columns.offsets.size() * kBlock,
@@ -106,10 +117,9 @@ class LineGatherer {
                        .out_stride = phase.grid.column_pitch * args.out_stride};
     DepthwiseLineFunction* const run = kernel_.line(columns.offsets.size(), columns.step);
     DepthwiseEnd end = args.end;
-    for (std::size_t block = 0; block < blocks_; ++block) {
+    if (end.bias != nullptr) end.bias += block * kBlock;
+    for (const std::size_t last = std::min(blocks_, block + chunk_); block < last; ++block) {
       line.channels = std::min(kBlock, channels_ - block * kBlock);
-      PrefetchPixels(out + phase.grid.row_pitch * args.out_stride, line.count * line.out_stride,
-                     block, blocks_);
       run(line, end);
       for (const float*& x : line.rows.x) x += window_.floats();
       line.w += weights_ * kBlock;
@@ -127,8 +137,9 @@ class LineGatherer {
   std::size_t positions_ = 0;  // Lines of the phase that has most.
   std::size_t band_ = 1;
   std::size_t bands_ = 1;
+  std::size_t chunk_ = 1;            // Blocks that are packed at a time.
   FloatScratch w_;                   // Packed [blocks][weights_].
-  std::vector<FloatScratch> rooms_;  // [blocks] of lines, for each worker.
+  std::vector<FloatScratch> rooms_;  // [chunk_] of lines, for each worker.
 };
 
 class LinesForward final : public ConvForward {

@@ -99,14 +99,6 @@ bool AreLines(const std::vector<ConvPhase>& phases, Find* find) {
   });
 }
 
-// Asks for memory that will be written: a part of a line of pixels, `share` of `shares`.
-inline void PrefetchPixels(const float* x, std::size_t floats, std::size_t share,
-                           std::size_t shares) {
-  for (std::size_t i = floats * share / shares; i < floats * (share + 1) / shares; i += 16) {
-    __builtin_prefetch(x + i, 1);
-  }
-}
-
 // Room of each worker, zero at first: what lies beside the lines stays so.
 inline std::vector<FloatScratch> MakeRooms(std::size_t workers, std::size_t floats) {
   std::vector<FloatScratch> rooms(workers);
