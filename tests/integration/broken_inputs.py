@@ -172,6 +172,56 @@ OTHERS = [
      "--out", "db"], ["gone.jpg"]),
 ]
 
+SOLVER = """net: "net.prototxt" base_lr: 0.01 lr_policy: "fixed" max_iter: 2 snapshot_prefix: "s"
+"""
+LISTED = GOOD.replace("Data", "ImageData").replace(
+    'data_param { source: "db" batch_size: 2 backend: LMDB }',
+    'image_data_param { source: "list.txt" batch_size: 2 }')
+
+
+def train(name, *names, files=None, arguments=()):
+    given = {"net.prototxt": GOOD, "solver.prototxt": SOLVER, **(files or {})}
+    command = ["train", "--solver", "solver.prototxt", *arguments]
+    return name, {key: value for key, value in given.items() if value is not None}, command, names
+
+
+TRAIN = [
+    train("no solver", "solver.prototxt", files={"solver.prototxt": None}),
+    train("empty solver", "solver.prototxt", files={"solver.prototxt": ""}),
+    train("truncated solver", "solver.prototxt", files={"solver.prototxt": SOLVER[:30]}),
+    train("unknown lr_policy", "lr_policy", files={"solver.prototxt": SOLVER.replace("fixed", "wobbly")}),
+    train("unknown type of solver", "SGDD", files={"solver.prototxt": SOLVER + 'type: "SGDD"\n'}),
+    train("negative iterations", "max_iter", files={"solver.prototxt": SOLVER.replace("max_iter: 2", "max_iter: -2")}),
+    train("no net", "net.prototxt", files={"net.prototxt": None}),
+    train("broken net", "net.prototxt", "conv", files={"net.prototxt": GOOD.replace("num_output: 4", "")}),
+    train("frozen statistics", "use_global_stats", files={"net.prototxt": DATA + layer(
+        "bn", "BatchNorm", "batch_norm_param { use_global_stats: true }")}),
+    train("no data", "db"),
+    train("data of 0 bytes", "db", files={"db/data.mdb": b""}),
+    train("data of rubbish", "db", files={"db/data.mdb": b"\x5a" * 40960}),
+    train("missing list", "list.txt", files={"net.prototxt": LISTED}),
+    train("list of missing images", "gone.png", files={"net.prototxt": LISTED, "list.txt": "gone.png 0\n"}),
+    train("list without labels", "list.txt", files={"net.prototxt": LISTED, "list.txt": "cat.png\n", "cat.png": PHOTO}),
+    train("corrupt image", "cat.png", files={"net.prototxt": LISTED, "list.txt": "cat.png 0\n", "cat.png": JPEG}),
+    train("images smaller than the crop", "8", files={
+        "net.prototxt": LISTED.replace("crop_size: 8", "crop_size: 9"), "list.txt": "cat.png 0\n", "cat.png": PHOTO}),
+    train("labels that are no classes", "loss", "classes", files={
+        "net.prototxt": LISTED, "list.txt": "cat.png 7\n", "cat.png": PHOTO}),
+    train("missing weights", "w.caffemodel", files={
+        "net.prototxt": LISTED, "list.txt": "cat.png 0\n", "cat.png": PHOTO}, arguments=["--weights", "w.caffemodel"]),
+    train("truncated weights", "w.caffemodel", files={
+        "net.prototxt": LISTED, "list.txt": "cat.png 0\n", "cat.png": PHOTO, "w.caffemodel": weights()[:-9]},
+        arguments=["--weights", "w.caffemodel"]),
+    train("weights of another shape", "w.caffemodel", "conv", files={
+        "net.prototxt": LISTED, "list.txt": "cat.png 0\n", "cat.png": PHOTO, "w.caffemodel": weights((5, 3, 3, 3))},
+        arguments=["--weights", "w.caffemodel"]),
+    train("missing state", "s.solverstate", files={
+        "net.prototxt": LISTED, "list.txt": "cat.png 0\n", "cat.png": PHOTO}, arguments=["--resume", "s.solverstate"]),
+    train("broken state", "s.solverstate", files={
+        "net.prototxt": LISTED, "list.txt": "cat.png 0\n", "cat.png": PHOTO, "s.solverstate": b"\xff" * 20},
+        arguments=["--resume", "s.solverstate"]),
+]
+
 
 def limit():
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE_MAX, ADDRESS_SPACE_MAX))
@@ -207,6 +257,8 @@ def main():
     emulated = len(program) > 1 or os.environ.get("SHOAL_SANITIZE", "") != ""
     failures = 0
     cases = NETS + CLASSIFY + OTHERS
+    if b"--solver" in subprocess.run([*program, "train", "--help"], capture_output=True, check=False).stdout:
+        cases += TRAIN
     for name, files, arguments, names in cases:
         try:
             done = run(program, files, arguments, emulated)
