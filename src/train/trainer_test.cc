@@ -26,7 +26,9 @@ class TrainerTest : public TinyTraining {
     const auto first = Make(solver);
     for (Trainer* trainer : {whole.get(), first.get()}) {
       Steps(10, *trainer);
-      if (test_between) ASSERT_TRUE(trainer->Test().ok());
+      if (test_between) {
+        ASSERT_TRUE(trainer->Test().ok());
+      }
     }
     Steps(10, *whole);
     const auto second = Resumed(solver, *first, true);
@@ -118,7 +120,7 @@ TEST_F(TrainerTest, RefusesTheStateOfAnotherSolver) {
   ASSERT_TRUE(state.ok());
   const Status status = second->Resume("x.solverstate", *state, {});
   EXPECT_EQ(status.message(),
-            "x.solverstate: has 9 histories, the solver needs 18: it is the state of another "
+            "x.solverstate: has 11 histories, the solver needs 22: it is the state of another "
             "network or type of solver");
 }
 
