@@ -6,8 +6,8 @@
 //   {"iteration":500,"test":0,"seconds":51.3,"outputs":{"accuracy":0.57,"loss":1.21}}
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>

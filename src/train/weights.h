@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 #include "base/status.h"
+#include "caffe/blob.h"
 #include "caffe/weights_file.h"
 #include "nn/net_def.h"
+#include "nn/param_layout.h"
 #include "nn/param_store.h"
 
 namespace shoal::train {
