@@ -15,10 +15,10 @@ namespace {
 
 // Parameters, gradients and history, and twice the parameters while a snapshot is written.
 constexpr std::size_t kParamCopies = 5;
-// The program itself, its libraries and the stacks of its threads; and the share of the budget that
-// stays with the allocator after convolutions were measured.
+// The program itself, its libraries and the stacks of its threads; and a margin for what nobody
+// counts: without it ResNet-20 told to take 600 MiB peaked at 620, with it at 575.
 constexpr std::size_t kProgramBytes = std::size_t{64} << 20U;
-constexpr std::size_t kAllocatorShare = 16;
+constexpr std::size_t kMarginShare = 16;
 
 bool Divides(std::int64_t interval, std::int64_t iteration) {
   return interval > 0 && iteration % interval == 0;
@@ -54,7 +54,7 @@ Status Trainer::OpenModels(TrainerSetup& setup, const ReadFile& read) {
 Status Trainer::BuildModels(nn::ConvChooser& chooser) {
   std::size_t bytes_max = options_.bytes_max;
   if (bytes_max > 0) {
-    std::size_t others = kProgramBytes + bytes_max / kAllocatorShare;
+    std::size_t others = kProgramBytes + bytes_max / kMarginShare;
     for (const auto& test : tests_) {
       SHOAL_ASSIGN_OR_RETURN(const std::size_t arena, TestArenaBytes(*test, parallel_));
       others += arena + test->LoaderBytes(0);
