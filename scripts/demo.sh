@@ -1,7 +1,7 @@
 #!/bin/sh
-# What this machine can do, shown in under a minute. usage: scripts/demo.sh SHOAL
+# What this machine can do, shown in about a minute. usage: scripts/demo.sh SHOAL
 set -eu
-shoal=$1
+shoal=$(realpath "$1")
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [ -t 1 ] || say() { printf '\n%s\n' "$*"; }
@@ -14,7 +14,20 @@ say "2. Our matrix multiplication beside OpenBLAS and oneDNN (a ratio above 1: o
 echo "\$ shoal bench gemm --quick"
 "$shoal" bench gemm --quick
 
-say "3. Fifty phones in one thread: they crash, hang and lose their network, and all come back"
+say "3. LeNet learns ten kinds of small pictures, made for the purpose, and is tested on others"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+(
+  cd "$work"
+  run() { echo "\$ shoal $*"; "$shoal" "$@"; }
+  run data synth --out mnist_train_lmdb --count 4000 --size 28 --channels 1 --seed 1 --quiet
+  run data synth --out mnist_test_lmdb --count 1000 --size 28 --channels 1 --seed 2 --quiet
+  run zoo export lenet .
+  run train --solver solver.prototxt --iterations 400
+  run test --net train_val.prototxt --weights lenet_iter_400.caffemodel
+)
+
+say "4. Fifty phones in one thread: they crash, hang and lose their network, and all come back"
 echo "\$ shoal sim --nodes 50 --seed 42 --random-faults --seconds 30"
 "$shoal" sim --nodes 50 --seed 42 --random-faults --seconds 30
 
