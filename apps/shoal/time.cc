@@ -84,7 +84,7 @@ std::vector<NodeTimes> NodesOf(const nn::NetDef& def, const nn::Graph& graph,
                     .backward = timer.seconds(nn::StepKind::kBackward, i),
                     .again = timer.seconds(nn::StepKind::kAgain, i)};
     if (!times.implementations.empty()) {
-      times.forward_flops = 2 * node.op->cost();
+      times.forward_flops = 2 * node.op->multiply_adds();
       const int gradients =
           node.runs_backward ? int{node.input_gradients[0]} + int{node.param_gradients[0]} : 0;
       times.backward_flops = gradients * times.forward_flops;

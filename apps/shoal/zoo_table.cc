@@ -4,8 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <set>
-#include <variant>
 
 #include "nn/graph.h"
 #include "shoal/net_inputs.h"
@@ -35,18 +33,9 @@ bool SameSize(const ZooRow& row) { return std::abs(row.mib() - row.paper.mib) <=
 
 double Rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
-double MultiplyAdds(const nn::NetDef& net, const nn::Graph& graph) {
-  std::set<std::string> multiplying;
-  for (const nn::LayerDef& layer : net.layers) {
-    if (std::holds_alternative<nn::ConvolutionDef>(layer.op) ||
-        std::holds_alternative<nn::InnerProductDef>(layer.op)) {
-      multiplying.insert(layer.name);
-    }
-  }
+double MultiplyAdds(const nn::Graph& graph) {
   double sum = 0;
-  for (const nn::Node& node : graph.nodes()) {
-    if (!node.layers.empty() && multiplying.contains(node.layers[0])) sum += node.op->cost();
-  }
+  for (const nn::Node& node : graph.nodes()) sum += node.op->multiply_adds();
   return sum;
 }
 
@@ -62,7 +51,7 @@ Result<ZooRow> Count(const PaperRow& paper) {
                 .batch = network.sources.empty() ? 0 : network.sources[0].batch,
                 .blobs = params.size(),
                 .elements = params.elements(),
-                .multiply_adds = MultiplyAdds(network.net, graph)};
+                .multiply_adds = MultiplyAdds(graph)};
 }
 
 }  // namespace

@@ -8,8 +8,10 @@
 // What is saved, beside the sharing itself:
 // - Concat: where the inputs have no other reader they are written into the output at once.
 // - In place: an output takes the place of an input that nobody reads any more; gradients too.
-// - Recompute: values that are cheap to compute again (a normalisation, a ReLU) are not kept for
-//   backward; with a budget, others too, those first that free most for least work.
+// - Recompute: values that are cheap to compute again (a normalisation, a residual sum) are not
+// kept
+//   for backward. Others neither, those first that free most for least work, as far as that costs
+//   next to nothing; with a budget, as far as it takes.
 #pragma once
 
 #include <cstddef>
@@ -60,9 +62,9 @@ struct Plan {
   std::vector<Place> values;
   // Of values with a loss weight, filled with it before backward, and of inputs.
   std::vector<Place> gradients;
-  std::size_t floats = 0;  // Of the arena.
-  double again_cost = 0;   // Multiply-adds of recomputing, and of all forward steps.
-  double forward_cost = 0;
+  std::size_t floats = 0;   // Of the arena.
+  double again_cost = 0;    // Op::cost() of recomputing what is not cheap, …
+  double forward_cost = 0;  // … and of all forward steps.
 };
 
 // REQUIRES: the ops are prepared. kResourceExhausted: it cannot be made to fit `bytes_max` (0: no

@@ -20,6 +20,11 @@ std::vector<bool> ReadBackward(const Graph& graph) {
   return read;
 }
 
+// A residual sum is made of the sum before it: recomputing the last of a stage recomputes them all,
+// and they live at the same time. So every so many of a chain are kept, which costs a pass over
+// each sum once and bounds what lives. ResNet-152 has chains of 35.
+constexpr std::size_t kChainMax = 6;
+
 class Chooser {
  public:
   Chooser(const Graph& graph, const std::vector<View>& views, const ExtraNodes& extra)
@@ -30,6 +35,8 @@ class Chooser {
 
   std::vector<bool> Choose() const {
     std::vector<bool> again(views_.size(), false);
+    // How many values must be computed again, one from the other, to have this one.
+    std::vector<std::size_t> chain(views_.size(), 0);
     for (std::size_t root = 0; root < views_.size(); ++root) {
       const std::vector<std::size_t>& members = members_[root];
       const bool needed = std::any_of(members.begin(), members.end(),
@@ -38,7 +45,13 @@ class Chooser {
                                   [&](std::size_t v) { return MayComeAgain(v); })) {
         continue;
       }
-      for (const std::size_t v : members) again[v] = true;
+      std::size_t longest = 0;
+      for (const std::size_t v : members) longest = std::max(longest, ChainTo(v, chain));
+      if (longest >= kChainMax) continue;
+      for (const std::size_t v : members) {
+        again[v] = true;
+        chain[v] = longest + 1;
+      }
     }
     return again;
   }
@@ -53,6 +66,14 @@ class Chooser {
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](std::size_t input) {
       return read_[input] || views_[input].root == views_[v].root;
     });
+  }
+
+  std::size_t ChainTo(std::size_t v, const std::vector<std::size_t>& chain) const {
+    std::size_t longest = 0;
+    for (const std::size_t input : graph_.nodes()[*graph_.values()[v].producer].inputs) {
+      longest = std::max(longest, chain[input]);
+    }
+    return longest;
   }
 
   const Graph& graph_;

@@ -11,7 +11,7 @@
 namespace shoal::train {
 namespace {
 
-// Of the forward steps' multiply-adds; backward has twice as many again.
+// Of the forward steps' work; backward has twice as much again.
 constexpr double kAgainShareMax = 0.3;
 
 Result<nn::Graph> PreparedGraph(const Model& model, std::int64_t batch, bool backward,

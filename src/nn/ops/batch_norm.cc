@@ -37,9 +37,7 @@ class BatchNormOp final : public Op {
   bool reads_output(std::size_t) const override { return masks_; }
   bool in_place() const override { return false; }
   std::optional<std::size_t> gradient_in_place() const override { return residual_ ? 1 : 0; }
-  // With a residual, what it is made of are outputs of the same kind: recomputing one would
-  // recompute a chain of them.
-  bool cheap() const override { return !residual_; }
+  bool cheap() const override { return true; }
 
   Status Prepare(const OpWants& wants, std::size_t, ConvChooser&) override {
     gamma_gradient_ = wants.param_gradients.size() > kGamma && wants.param_gradients[kGamma];

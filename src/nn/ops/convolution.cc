@@ -32,7 +32,7 @@ class ConvolutionOp final : public Op {
   // The weights' gradient needs the input, the ReLU's the output.
   bool reads_input(std::size_t) const override { return wants_.param_gradients[0]; }
   bool reads_output(std::size_t) const override { return masks_; }
-  double cost() const override { return shape_.multiply_adds(); }
+  double multiply_adds() const override { return shape_.multiply_adds(); }
 
   Status Prepare(const OpWants& wants, std::size_t workers, ConvChooser& chooser) override {
     const kernels::ConvOptions options{.workers = workers};
