@@ -128,10 +128,11 @@ Status Trainer::Step() {
     train_->net().Backward(/*accumulate=*/i > 0);
     sum += loss;
   }
-  losses_.push_back(sum / static_cast<double>(def_.iter_size));
-  while (static_cast<std::int64_t>(losses_.size()) > std::max<std::int64_t>(def_.average_loss, 1)) {
-    losses_.pop_front();
+  const auto window = static_cast<std::size_t>(std::max<std::int64_t>(def_.average_loss, 1));
+  if (losses_.size() >= window) {
+    losses_.erase(losses_.begin(), losses_.end() - static_cast<std::ptrdiff_t>(window - 1));
   }
+  losses_.push_back(sum / static_cast<double>(def_.iter_size));
   solver_->Update(losses_.back());
   return {};
 }

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -112,8 +111,8 @@ class Trainer {
   std::unique_ptr<Model> train_;
   std::vector<std::unique_ptr<Model>> tests_;
   std::unique_ptr<nn::Solver> solver_;
-  std::deque<double> losses_;
-  bool feeding_ = false;  // Loaders run: from the first Step or Test on.
+  std::vector<double> losses_;  // The last average_loss ones.
+  bool feeding_ = false;        // Loaders run: from the first Step or Test on.
   std::optional<Sidecar> start_;
 };
 
