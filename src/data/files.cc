@@ -97,6 +97,17 @@ Result<std::string> ReadWholeFile(const std::string& path, std::int64_t bytes_ma
   return bytes;
 }
 
+Status SyncDirectory(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return FileError(errno, path);
+  int result = ::fsync(fd);
+  while (result != 0 && errno == EINTR) result = ::fsync(fd);
+  // EINVAL: a file system that has no such notion (a phone's shared storage).
+  Status status = result != 0 && errno != EINVAL ? FileError(errno, path) : Status();
+  ::close(fd);
+  return status;
+}
+
 Result<DirectoryNames> ListNames(const std::string& path) {
   namespace fs = std::filesystem;
   DirectoryNames names;

@@ -1,4 +1,4 @@
-// Reading the files of a data set. Every failure names the path and says what the system
+// The files of a data set. Every failure names the path and says what the system
 // said. (os/file.h does this for the program's own files; os/ is above this module.)
 #pragma once
 
@@ -41,6 +41,9 @@ class InputFile {
 
 // The bytes of a regular file. kResourceExhausted: it has more than `bytes_max`.
 Result<std::string> ReadWholeFile(const std::string& path, std::int64_t bytes_max);
+
+// Makes what was put into a directory, or renamed there, survive a power cut.
+Status SyncDirectory(const std::string& path);
 
 // The names in a directory, sorted byte by byte so that every machine agrees.
 // kResourceExhausted: there are more than kDirectoryEntriesMax.

@@ -122,9 +122,11 @@ Status LmdbWriter::Finish() {
   SHOAL_RETURN_IF_ERROR(CommitPending());
   if (const int error = mdb_env_sync(env_.get(), 1); error != 0) return LmdbError(error, path_);
   env_.reset();
+  SHOAL_RETURN_IF_ERROR(SyncDirectory(temporary_));
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return FileError(errno, path_);
   temporary_.clear();
-  return {};
+  const std::string parent = std::filesystem::path(path_).parent_path().string();
+  return SyncDirectory(parent.empty() ? "." : parent);
 }
 
 }  // namespace shoal::data
