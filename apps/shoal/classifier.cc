@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <utility>
 #include <variant>
@@ -13,12 +12,13 @@
 #include "data/image.h"
 #include "os/file.h"
 #include "shoal/net_inputs.h"
+#include "shoal/solver_files.h"
 #include "shoal/zoo_files.h"
+#include "train/weights.h"
 
 namespace shoal {
 namespace {
 
-constexpr std::size_t kWeightsBytesMax = std::size_t{2} << 30U;
 constexpr std::size_t kMeanBytesMax = std::size_t{256} << 20U;
 constexpr std::size_t kImageBytesMax = std::size_t{256} << 20U;
 
@@ -43,30 +43,12 @@ void ReplaceLosses(caffe::Network& network) {
   network.net.layers = std::move(kept);
 }
 
-// By name, and none may be missing: a network with random layers guesses.
+// None may be missing: a network with random layers guesses.
 Status CopyWeights(const ClassifierOptions& options, nn::ParamStore& params) {
-  SHOAL_ASSIGN_OR_RETURN(const std::string bytes, os::ReadFile(options.weights, kWeightsBytesMax));
+  SHOAL_ASSIGN_OR_RETURN(const std::string bytes, ReadWhole(options.weights));
   SHOAL_ASSIGN_OR_RETURN(const caffe::WeightsFile file, caffe::ReadWeights(options.weights, bytes));
-  std::map<std::string, const caffe::NamedBlobs*> layers;
-  for (const caffe::NamedBlobs& layer : file.layers) layers[layer.layer] = &layer;
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    const nn::ParamSpec& spec = params[nn::ParamId{i}].spec;
-    const auto layer = layers.find(spec.layer);
-    if (layer == layers.end() || layer->second->blobs.size() <= spec.index) {
-      return Wrong(fmt::format("{}: has no blob {} of layer '{}', which {} wants", options.weights,
-                               spec.index, spec.layer, options.net));
-    }
-    const caffe::Blob& blob = layer->second->blobs[spec.index];
-    const auto extents = spec.layout.shape().extents();
-    const std::vector<std::int64_t> want(extents.begin(), extents.end());
-    if (!caffe::SameButForOnes(blob.shape, want) || blob.values.size() != spec.layout.elements()) {
-      return Wrong(fmt::format("{}: blob {} of layer '{}' is {}, but {} wants {}", options.weights,
-                               spec.index, spec.layer, caffe::ShapeText(blob.shape), options.net,
-                               caffe::ShapeText(want)));
-    }
-    spec.layout.FromFile(blob.values, params.value(nn::ParamId{i}));
-  }
-  return {};
+  SHOAL_RETURN_IF_ERROR(train::CheckComplete(options.weights, file, params).Annotate(options.net));
+  return train::CopyWeights(options.weights, file, params).status();
 }
 
 Result<std::optional<data::MeanImage>> ReadMeanImage(const std::string& path) {

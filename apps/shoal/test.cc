@@ -46,19 +46,6 @@ std::int64_t OneEpoch(const train::Model& model) {
   return batches;
 }
 
-Status LoadWeights(const std::vector<std::string>& paths, nn::ParamStore& params) {
-  for (const std::string& path : paths) {
-    SHOAL_ASSIGN_OR_RETURN(const std::string bytes, ReadWhole(path));
-    SHOAL_ASSIGN_OR_RETURN(const caffe::WeightsFile weights, caffe::ReadWeights(path, bytes));
-    SHOAL_ASSIGN_OR_RETURN(const std::size_t copied, train::CopyWeights(path, weights, params));
-    if (copied == 0) {
-      return Status(Code::kInvalidArgument,
-                    path + ": none of its layers has the name of a layer of the network");
-    }
-  }
-  return {};
-}
-
 void PrintScores(const TestCommand& command, std::int64_t batches, std::int64_t batch,
                  double seconds, const std::vector<train::NamedValue>& scores) {
   const auto images = static_cast<double>(batches * batch);
@@ -98,7 +85,10 @@ Status RunTest(const TestCommand& command) {
   SHOAL_RETURN_IF_ERROR(model->Build({}, params, compute->tuner(), compute->parallel()));
   compute->SaveTimes();
   SHOAL_RETURN_IF_ERROR(params.Allocate(1, false));
-  SHOAL_RETURN_IF_ERROR(LoadWeights(command.weights, params));
+  for (const std::string& path : command.weights) {
+    SHOAL_ASSIGN_OR_RETURN(const std::string bytes, ReadWhole(path));
+    SHOAL_RETURN_IF_ERROR(train::LoadWeights(path, bytes, params));
+  }
   SHOAL_RETURN_IF_ERROR(model->Start({}));
   const std::int64_t batches = command.iterations > 0 ? command.iterations : OneEpoch(*model);
   const Instant begin = compute->clock().Now();

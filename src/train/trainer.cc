@@ -94,12 +94,7 @@ Status Trainer::BuildTrain(std::size_t bytes_max, nn::ConvChooser& chooser) {
 }
 
 Status Trainer::LoadWeights(std::string_view file, std::string_view bytes) {
-  SHOAL_ASSIGN_OR_RETURN(const caffe::WeightsFile weights, caffe::ReadWeights(file, bytes));
-  SHOAL_ASSIGN_OR_RETURN(const std::size_t copied, CopyWeights(file, weights, *params_));
-  if (copied > 0) return {};
-  return Status(Code::kInvalidArgument,
-                fmt::format("{}: none of its {} layers has the name of a layer of the network",
-                            file, weights.layers.size()));
+  return train::LoadWeights(file, bytes, *params_);
 }
 
 Status Trainer::StartLoading() {

@@ -145,6 +145,16 @@ TEST_F(TrainerTest, WeightsThatDoNotFitAreNamed) {
   EXPECT_FALSE(trainer->LoadWeights("x.caffemodel", caffe::WriteWeights(file)).ok());
 }
 
+TEST_F(TrainerTest, WeightsThatAreMissingAreNamed) {
+  const auto trainer = Make(kSgd);
+  auto file = caffe::ReadWeights("x.caffemodel", trainer->WeightsBytes());
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(CheckComplete("x.caffemodel", *file, trainer->params()).ok());
+  std::erase_if(file->layers, [](const caffe::NamedBlobs& layer) { return layer.layer == "ip2"; });
+  EXPECT_EQ(CheckComplete("x.caffemodel", *file, trainer->params()).message(),
+            "x.caffemodel: has no layer \"ip2\", which the network wants");
+}
+
 TEST_F(TrainerTest, LargestBatchFitsTheBudget) {
   const std::size_t budget = std::size_t{80} << 20U;
   const auto trainer = Make(kSgd, {.largest_batch = true, .bytes_max = budget});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -91,6 +92,32 @@ Result<std::size_t> CopyWeights(std::string_view file, const caffe::WeightsFile&
     ++copied;
   }
   return copied;
+}
+
+Status CheckComplete(std::string_view file, const caffe::WeightsFile& weights,
+                     const nn::ParamStore& params) {
+  const std::map<std::string, Params> layers = ParamsOfLayers(params);
+  std::vector<bool> given(params.size(), false);
+  for (const caffe::NamedBlobs& from : weights.layers) {
+    const auto to = layers.find(from.layer);
+    if (to == layers.end()) continue;
+    for (const nn::ParamId id : to->second) given[static_cast<std::size_t>(id)] = true;
+  }
+  const auto missing = std::find(given.begin(), given.end(), false);
+  if (missing == given.end()) return {};
+  const nn::ParamId id{static_cast<std::size_t>(missing - given.begin())};
+  return Status(
+      Code::kInvalidArgument,
+      fmt::format("{}: has no layer \"{}\", which the network wants", file, params[id].spec.layer));
+}
+
+Status LoadWeights(std::string_view file, std::string_view bytes, nn::ParamStore& params) {
+  SHOAL_ASSIGN_OR_RETURN(const caffe::WeightsFile weights, caffe::ReadWeights(file, bytes));
+  SHOAL_ASSIGN_OR_RETURN(const std::size_t copied, CopyWeights(file, weights, params));
+  if (copied > 0) return {};
+  return Status(Code::kInvalidArgument,
+                fmt::format("{}: none of its {} layers has the name of a layer of the network",
+                            file, weights.layers.size()));
 }
 
 caffe::WeightsFile ExportWeights(const nn::NetDef& net, nn::ParamStore& params) {

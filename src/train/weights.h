@@ -21,6 +21,14 @@ namespace shoal::train {
 Result<std::size_t> CopyWeights(std::string_view file, const caffe::WeightsFile& weights,
                                 nn::ParamStore& params);
 
+// OK if the file has a layer for every parameter; else kInvalidArgument, which names one it lacks.
+// (A network that is not trained any more would guess with the random numbers left there.)
+Status CheckComplete(std::string_view file, const caffe::WeightsFile& weights,
+                     const nn::ParamStore& params);
+
+// CopyWeights from the bytes of a file. kInvalidArgument: also if no layer was copied.
+Status LoadWeights(std::string_view file, std::string_view bytes, nn::ParamStore& params);
+
 // The parameters of the layers of `net`, in its order.
 caffe::WeightsFile ExportWeights(const nn::NetDef& net, nn::ParamStore& params);
 
