@@ -10,7 +10,7 @@
 #include "kernels/conv_depthwise_lines.h"
 #include "kernels/conv_patches.h"
 #include "kernels/conv_phases.h"
-#include "kernels/depthwise_line_window.h"
+#include "kernels/depthwise_passes.h"
 
 namespace shoal::kernels {
 namespace {
@@ -72,14 +72,7 @@ class RowTaps {
 // Forward and backward by data alike: each pixel of the result from the taps that it reads.
 class Gatherer {
  public:
-  struct Args {
-    const float* in;
-    std::size_t in_stride;
-    const float* w;
-    float* out;
-    std::size_t out_stride;
-    DepthwiseEnd end;
-  };
+  using Args = DepthwiseGatherArgs;
 
   Gatherer(std::size_t channels, std::vector<ConvPhase> phases, const ConvOptions& options)
       : channels_(channels),
@@ -126,106 +119,45 @@ class Gatherer {
   std::vector<std::vector<DepthwiseTap>> taps_;  // Of each worker.
 };
 
-class DepthwiseForward final : public ConvForward {
- public:
-  DepthwiseForward(const ConvShape& shape, const ConvOptions& options)
-      : gatherer_(shape.channels, {ForwardPhase(shape)}, options) {}
-
-  std::size_t workspace_floats() const override { return 0; }
-  void Run(const ConvForwardArgs& args, float* /*workspace*/, Parallel& parallel) override {
-    gatherer_.Run({.in = args.x,
-                   .in_stride = args.x_stride,
-                   .w = args.w,
-                   .out = args.y,
-                   .out_stride = args.y_stride,
-                   .end = {.bias = args.bias, .relu = args.relu, .accumulate = false}},
-                  parallel);
-  }
-
- private:
-  Gatherer gatherer_;
-};
-
-class DepthwiseBackwardData final : public ConvBackwardData {
- public:
-  DepthwiseBackwardData(const ConvShape& shape, const ConvOptions& options)
-      : gatherer_(shape.channels, BackwardPhases(shape), options) {}
-
-  std::size_t workspace_floats() const override { return 0; }
-  void Run(const ConvBackwardDataArgs& args, float* /*workspace*/, Parallel& parallel) override {
-    gatherer_.Run({.in = args.dy,
-                   .in_stride = args.dy_stride,
-                   .w = args.w,
-                   .out = args.dx,
-                   .out_stride = args.dx_stride,
-                   .end = {.bias = nullptr, .relu = false, .accumulate = args.accumulate}},
-                  parallel);
-  }
-
- private:
-  Gatherer gatherer_;
-};
-
 class DepthwiseBackwardWeights final : public ConvBackwardWeights {
  public:
   DepthwiseBackwardWeights(const ConvShape& shape, const ConvOptions& options)
       : channels_(shape.channels),
         kernel_(ChooseDepthwiseKernel(options.target)),
         phase_(ForwardPhase(shape)),
-        rows_(shape.batch * shape.out_height()),
         width_(shape.out_width()),
-        taps_(options.workers, std::vector<DepthwiseWeightTap>(phase_.taps.size())) {
-    part_rows_ = DepthwisePartRows(shape);
-    parts_ = CeilDiv(rows_, part_rows_);
-  }
+        parts_(shape, options.target),
+        taps_(options.workers, std::vector<DepthwiseWeightTap>(phase_.taps.size())) {}
 
-  std::size_t workspace_floats() const override { return parts_ * part_floats(); }
+  std::size_t workspace_floats() const override { return parts_.count() * parts_.floats(); }
 
   void Run(const ConvBackwardWeightsArgs& args, float* workspace, Parallel& parallel) override {
     SHOAL_CHECK_EQ(parallel.workers(), taps_.size());
-    parallel.Run(parts_, [&](std::size_t part, std::size_t worker) {
-      RunPart(args, part, workspace + part * part_floats(), taps_[worker]);
+    parallel.Run(parts_.count(), [&](std::size_t part, std::size_t worker) {
+      RunPart(args, part, workspace + part * parts_.floats(), taps_[worker]);
     });
-    const std::size_t weights = phase_.taps.size() * channels_;
-    AddParts(workspace, weights, args.accumulate, args.dw);
-    if (args.dbias != nullptr) {
-      AddParts(workspace + weights, channels_, args.accumulate, args.dbias);
-    }
+    parts_.Add(workspace, args);
   }
 
  private:
-  // dw, and behind it dbias, in whole cache lines.
-  std::size_t part_floats() const { return CeilDiv((phase_.taps.size() + 1) * channels_, 16) * 16; }
-
   void RunPart(const ConvBackwardWeightsArgs& args, std::size_t part, float* sums,
                std::span<DepthwiseWeightTap> room) const {
-    std::fill_n(sums, part_floats(), 0.0F);
+    std::fill_n(sums, parts_.floats(), 0.0F);
     RowTaps<DepthwiseWeightTap, float> taps(phase_, channels_, args.x, args.x_stride, sums, room);
-    const std::size_t end = std::min(rows_, (part + 1) * part_rows_);
-    for (std::size_t row = part * part_rows_; row < end; ++row) {
+    for (std::size_t row = parts_.begin(part); row < parts_.end(part); ++row) {
       const float* dy = args.dy + row * width_ * args.dy_stride;
       for (std::size_t j = 0; j < width_; ++j, dy += args.dy_stride) {
         kernel_.weight_pixel(taps.Of(row, j), dy, channels_);
-        if (args.dbias == nullptr) continue;
-        kernel_.add(dy, channels_, sums + phase_.taps.size() * channels_);
+        if (args.dbias != nullptr) kernel_.add(dy, channels_, sums + parts_.bias_at());
       }
-    }
-  }
-
-  void AddParts(const float* parts, std::size_t count, bool accumulate, float* out) const {
-    if (!accumulate) std::copy_n(parts, count, out);
-    for (std::size_t part = accumulate ? 0 : 1; part < parts_; ++part) {
-      kernel_.add(parts + part * part_floats(), count, out);
     }
   }
 
   std::size_t channels_;
   DepthwiseKernel kernel_;
   ConvPhase phase_;
-  std::size_t rows_;
   std::size_t width_;
-  std::size_t part_rows_;
-  std::size_t parts_;
+  DepthwiseParts parts_;
   std::vector<std::vector<DepthwiseWeightTap>> taps_;  // Of each worker.
 };
 
@@ -235,14 +167,16 @@ std::unique_ptr<ConvForward> MakeDepthwiseForward(const ConvShape& shape,
                                                   const ConvOptions& options) {
   if (!IsDepthwise(shape)) return nullptr;
   if (auto lines = MakeDepthwiseLinesForward(shape, options)) return lines;
-  return std::make_unique<DepthwiseForward>(shape, options);
+  return std::make_unique<DepthwiseForwardBy<Gatherer>>(
+      Gatherer(shape.channels, {ForwardPhase(shape)}, options));
 }
 
 std::unique_ptr<ConvBackwardData> MakeDepthwiseBackwardData(const ConvShape& shape,
                                                             const ConvOptions& options) {
   if (!IsDepthwise(shape)) return nullptr;
   if (auto lines = MakeDepthwiseLinesBackwardData(shape, options)) return lines;
-  return std::make_unique<DepthwiseBackwardData>(shape, options);
+  return std::make_unique<DepthwiseBackwardDataBy<Gatherer>>(
+      Gatherer(shape.channels, BackwardPhases(shape), options));
 }
 
 std::unique_ptr<ConvBackwardWeights> MakeDepthwiseBackwardWeights(const ConvShape& shape,

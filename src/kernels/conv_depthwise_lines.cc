@@ -9,6 +9,7 @@
 #include "kernels/conv_phases.h"
 #include "kernels/depthwise_line_kernel.h"
 #include "kernels/depthwise_line_window.h"
+#include "kernels/depthwise_passes.h"
 #include "kernels/float_scratch.h"
 
 namespace shoal::kernels {
@@ -19,14 +20,7 @@ constexpr std::size_t kBlock = kDepthwiseBlock;
 // Forward and backward by data alike: lines of the result from those that they read.
 class LineGatherer {
  public:
-  struct Args {
-    const float* in;
-    std::size_t in_stride;
-    const float* w;
-    float* out;
-    std::size_t out_stride;
-    DepthwiseEnd end;
-  };
+  using Args = DepthwiseGatherArgs;
 
   LineGatherer(std::size_t channels, std::vector<ConvPhase> phases,
                const DepthwiseLineKernel& kernel, std::size_t workers)
@@ -142,64 +136,26 @@ class LineGatherer {
   std::vector<FloatScratch> rooms_;  // [chunk_] of lines, for each worker.
 };
 
-class LinesForward final : public ConvForward {
- public:
-  LinesForward(const ConvShape& shape, std::vector<ConvPhase> phases,
-               const DepthwiseLineKernel& kernel, std::size_t workers)
-      : gatherer_(shape.channels, std::move(phases), kernel, workers) {}
-
-  std::size_t workspace_floats() const override { return 0; }
-  void Run(const ConvForwardArgs& args, float* /*workspace*/, Parallel& parallel) override {
-    gatherer_.Run({.in = args.x,
-                   .in_stride = args.x_stride,
-                   .w = args.w,
-                   .out = args.y,
-                   .out_stride = args.y_stride,
-                   .end = {.bias = args.bias, .relu = args.relu, .accumulate = false}},
-                  parallel);
-  }
-
- private:
-  LineGatherer gatherer_;
-};
-
-class LinesBackwardData final : public ConvBackwardData {
- public:
-  LinesBackwardData(const ConvShape& shape, std::vector<ConvPhase> phases,
-                    const DepthwiseLineKernel& kernel, std::size_t workers)
-      : gatherer_(shape.channels, std::move(phases), kernel, workers) {}
-
-  std::size_t workspace_floats() const override { return 0; }
-  void Run(const ConvBackwardDataArgs& args, float* /*workspace*/, Parallel& parallel) override {
-    gatherer_.Run({.in = args.dy,
-                   .in_stride = args.dy_stride,
-                   .w = args.w,
-                   .out = args.dx,
-                   .out_stride = args.dx_stride,
-                   .end = {.bias = nullptr, .relu = false, .accumulate = args.accumulate}},
-                  parallel);
-  }
-
- private:
-  LineGatherer gatherer_;
-};
+// Null if the kernels do not know these phases.
+template <class Pass>
+std::unique_ptr<Pass> Make(const ConvShape& shape, std::vector<ConvPhase> phases,
+                           const ConvOptions& options) {
+  const DepthwiseLineKernel* const kernel = ChooseDepthwiseLineKernel(options.target);
+  if (kernel == nullptr || !AreLines(phases, kernel->line)) return nullptr;
+  return std::make_unique<Pass>(
+      LineGatherer(shape.channels, std::move(phases), *kernel, options.workers));
+}
 
 }  // namespace
 
 std::unique_ptr<ConvForward> MakeDepthwiseLinesForward(const ConvShape& shape,
                                                        const ConvOptions& options) {
-  const DepthwiseLineKernel* const kernel = ChooseDepthwiseLineKernel(options.target);
-  std::vector<ConvPhase> phases = {ForwardPhase(shape)};
-  if (kernel == nullptr || !AreLines(phases, kernel->line)) return nullptr;
-  return std::make_unique<LinesForward>(shape, std::move(phases), *kernel, options.workers);
+  return Make<DepthwiseForwardBy<LineGatherer>>(shape, {ForwardPhase(shape)}, options);
 }
 
 std::unique_ptr<ConvBackwardData> MakeDepthwiseLinesBackwardData(const ConvShape& shape,
                                                                  const ConvOptions& options) {
-  const DepthwiseLineKernel* const kernel = ChooseDepthwiseLineKernel(options.target);
-  std::vector<ConvPhase> phases = BackwardPhases(shape);
-  if (kernel == nullptr || !AreLines(phases, kernel->line)) return nullptr;
-  return std::make_unique<LinesBackwardData>(shape, std::move(phases), *kernel, options.workers);
+  return Make<DepthwiseBackwardDataBy<LineGatherer>>(shape, BackwardPhases(shape), options);
 }
 
 }  // namespace shoal::kernels

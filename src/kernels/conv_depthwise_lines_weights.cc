@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "kernels/conv_depthwise_lines.h"
 #include "kernels/depthwise_line_window.h"
+#include "kernels/depthwise_passes.h"
 
 namespace shoal::kernels {
 namespace {
@@ -15,38 +16,28 @@ constexpr std::size_t kBlock = kDepthwiseBlock;
 class LinesBackwardWeights final : public ConvBackwardWeights {
  public:
   LinesBackwardWeights(const ConvShape& shape, std::vector<ConvPhase> phases,
-                       const DepthwiseLineKernel& kernel, std::size_t workers)
+                       const DepthwiseLineKernel& kernel, const ConvOptions& options)
       : shape_(shape),
         kernel_(kernel),
-        add_(ChooseDepthwiseKernel(BestTarget()).add),
         phases_(std::move(phases)),
         window_(phases_),
-        rows_(shape.batch * shape.out_height()),
         width_(shape.out_width()),
         blocks_(CeilDiv(shape.channels, kBlock)),
-        part_rows_(DepthwisePartRows(shape)),
-        parts_(CeilDiv(rows_, part_rows_)),
-        rooms_(MakeRooms(workers, blocks_ * block_floats())) {}
+        parts_(shape, options.target),
+        rooms_(MakeRooms(options.workers, blocks_ * block_floats())) {}
 
-  std::size_t workspace_floats() const override { return parts_ * part_floats(); }
+  std::size_t workspace_floats() const override { return parts_.count() * parts_.floats(); }
 
   void Run(const ConvBackwardWeightsArgs& args, float* workspace, Parallel& parallel) override {
     SHOAL_CHECK_EQ(parallel.workers(), rooms_.size());
-    parallel.Run(parts_, [&](std::size_t part, std::size_t worker) {
-      RunPart(args, part, rooms_[worker].Reserve(0), workspace + part * part_floats());
+    parallel.Run(parts_.count(), [&](std::size_t part, std::size_t worker) {
+      RunPart(args, part, rooms_[worker].Reserve(0), workspace + part * parts_.floats());
     });
-    const std::size_t weights = taps() * shape_.channels;
-    AddParts(workspace, weights, args.accumulate, args.dw);
-    if (args.dbias != nullptr) {
-      AddParts(workspace + weights, shape_.channels, args.accumulate, args.dbias);
-    }
+    parts_.Add(workspace, args);
   }
 
  private:
   std::size_t taps() const { return phases_.front().taps.size(); }
-  // dw, and behind it dbias, in whole cache lines.
-  std::size_t part_floats() const { return CeilDiv((taps() + 1) * shape_.channels, 16) * 16; }
-
   // A worker's room, for each block: lines, sums (dbias last), a line of dy.
   std::size_t block_floats() const { return window_.floats() + (taps() + 1 + width_) * kBlock; }
   std::size_t sums_at() const { return window_.floats(); }
@@ -57,10 +48,9 @@ class LinesBackwardWeights final : public ConvBackwardWeights {
     for (std::size_t block = 0; block < blocks_; ++block) {
       std::fill_n(room + block * block_floats() + sums_at(), (taps() + 1) * kBlock, 0.0F);
     }
-    const std::size_t end = std::min(rows_, (part + 1) * part_rows_);
-    for (std::size_t row = part * part_rows_; row < end;) {
+    for (std::size_t row = parts_.begin(part); row < parts_.end(part);) {
       const std::size_t lines =
-          std::min(end - row, shape_.out_height() - row % shape_.out_height());
+          std::min(parts_.end(part) - row, shape_.out_height() - row % shape_.out_height());
       RunLines(args, row, lines, room);
       row += lines;
     }
@@ -109,23 +99,13 @@ class LinesBackwardWeights final : public ConvBackwardWeights {
     }
   }
 
-  void AddParts(const float* parts, std::size_t count, bool accumulate, float* out) const {
-    if (!accumulate) std::copy_n(parts, count, out);
-    for (std::size_t part = accumulate ? 0 : 1; part < parts_; ++part) {
-      add_(parts + part * part_floats(), count, out);
-    }
-  }
-
   ConvShape shape_;
   const DepthwiseLineKernel& kernel_;
-  void (*add_)(const float* x, std::size_t channels, float* sum);
   std::vector<ConvPhase> phases_;  // One.
   LineWindow window_;
-  std::size_t rows_;
   std::size_t width_;
   std::size_t blocks_;
-  std::size_t part_rows_;
-  std::size_t parts_;
+  DepthwiseParts parts_;
   std::vector<FloatScratch> rooms_;  // Of each worker.
 };
 
@@ -136,7 +116,7 @@ std::unique_ptr<ConvBackwardWeights> MakeDepthwiseLinesBackwardWeights(const Con
   const DepthwiseLineKernel* const kernel = ChooseDepthwiseLineKernel(options.target);
   std::vector<ConvPhase> phases = {ForwardPhase(shape)};
   if (kernel == nullptr || !AreLines(phases, kernel->weight_line)) return nullptr;
-  return std::make_unique<LinesBackwardWeights>(shape, std::move(phases), *kernel, options.workers);
+  return std::make_unique<LinesBackwardWeights>(shape, std::move(phases), *kernel, options);
 }
 
 }  // namespace shoal::kernels

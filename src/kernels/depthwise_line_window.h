@@ -1,5 +1,5 @@
-// Which lines of an image a depthwise convolution by lines needs at a time, where they are packed,
-// and how the sums of the weights' gradients are cut. Internal to kernels/.
+// Which lines of an image a depthwise convolution by lines needs at a time, and where they are
+// packed. Internal to kernels/.
 #pragma once
 
 #include <algorithm>
@@ -104,18 +104,6 @@ inline std::vector<FloatScratch> MakeRooms(std::size_t workers, std::size_t floa
   std::vector<FloatScratch> rooms(workers);
   for (FloatScratch& room : rooms) std::fill_n(room.Reserve(floats), floats, 0.0F);
   return rooms;
-}
-
-// Rows of dy are cut into parts, each with a dw of its own, which are added in the end; how many
-// depends on the shape alone, so that the bits depend on nothing else: rows of a part.
-inline std::size_t DepthwisePartRows(const ConvShape& shape) {
-  // What keeps a few cores busy; a part of fewer products would be mostly the adding of parts.
-  constexpr std::size_t kPartsMax = 16;
-  constexpr std::size_t kPartElements = 50000;
-  const std::size_t rows = shape.batch * shape.out_height();
-  const std::size_t parts = rows * shape.out_width() * shape.channels / kPartElements;
-  return CeilDiv(
-      rows, std::clamp<std::size_t>(parts, 1, std::max<std::size_t>(1, std::min(rows, kPartsMax))));
 }
 
 }  // namespace shoal::kernels
