@@ -50,11 +50,16 @@ TEST(Curves, ShowLossAndAccuracy) {
   log.tests.push_back({.iteration = 5000, .outputs = {{"top<1>", 0.5}, {"loss", 0.25}}});
   const std::string page = CurvesHtml("a & b", log);
   EXPECT_NE(page.find("a &amp; b"), std::string::npos);
-  EXPECT_NE(page.find("test top&lt;1&gt; 50"), std::string::npos);
-  EXPECT_NE(page.find("accuracy (%)"), std::string::npos);
+  EXPECT_NE(page.find("test top&lt;1&gt; <b>50 %</b>"), std::string::npos);
+  EXPECT_NE(page.find("<h2>Accuracy</h2>"), std::string::npos);
   EXPECT_NE(page.find("iteration"), std::string::npos);
   EXPECT_EQ(page.find("<script"), std::string::npos);
   EXPECT_LT(page.size(), 30'000U);
+  EXPECT_EQ(page.find("learning rate 0.01 from"), std::string::npos);
+  log.train[100].rate = 0.1;
+  for (std::size_t i = 101; i < log.train.size(); ++i) log.train[i].rate = 0.01;
+  EXPECT_NE(CurvesHtml("x", log).find("learning rate 0.01 from iteration 102 on"),
+            std::string::npos);
   EXPECT_NE(CurvesHtml("nothing", {}).find("nothing logged yet"), std::string::npos);
 }
 
