@@ -59,7 +59,8 @@ Result<std::unique_ptr<Compute>> Compute::Make(const ComputeOptions& options) {
   SHOAL_ASSIGN_OR_RETURN(compute->tuner_,
                          nn::ConvTuner::Make({.backend = options.backend,
                                               .device = DeviceName(machine.cpu),
-                                              .build = SHOAL_VERSION " " SHOAL_COMPILER},
+                                              .build = SHOAL_VERSION " " SHOAL_COMPILER,
+                                              .bytes_max = options.bytes_max},
                                              compute->pool_, now));
   compute->cache_path_ = CachePath();
   if (!options.retune && !compute->cache_path_.empty()) {

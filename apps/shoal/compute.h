@@ -23,6 +23,7 @@ struct ComputeOptions {
   std::size_t threads = 0;       // 0: one for each fast core.
   std::string backend = "auto";  // As in nn::ConvTunerOptions.
   bool retune = false;           // Forget what earlier runs measured.
+  std::size_t bytes_max = 0;     // What measuring may take; 0: no limit.
 };
 
 // --threads, --backend, --retune.

@@ -167,7 +167,9 @@ Status TrainRun::MakeTrainer() {
   if (backend != "auto" && backend != "portable") {
     SHOAL_RETURN_IF_ERROR(kernels::EnableConvImplementation(backend));
   }
-  SHOAL_ASSIGN_OR_RETURN(compute_, Compute::Make(command_.compute));
+  ComputeOptions compute = command_.compute;
+  compute.bytes_max = options.bytes_max / 4 * 3;  // The program and its libraries want some, too.
+  SHOAL_ASSIGN_OR_RETURN(compute_, Compute::Make(compute));
   if (snapshot_ && snapshot_->sidecar) {
     const train::Sidecar& sidecar = *snapshot_->sidecar;
     options.seed = sidecar.seed;

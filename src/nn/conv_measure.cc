@@ -134,9 +134,16 @@ std::vector<double> MeasureConv(std::span<const kernels::ConvImplementation* con
                                 const ConvMeasureOptions& options,
                                 const std::function<double()>& now, Parallel& parallel) {
   std::vector<double> best(rows.size(), kNever);
+  const std::size_t x_floats = shape.in_pixels() * shape.channels;
+  const std::size_t y_floats = shape.out_pixels() * shape.outputs;
+  std::size_t room = options.workspace_bytes_max / sizeof(float);
+  if (options.bytes_max > 0) {
+    const std::size_t operand_floats = x_floats + y_floats + shape.weights();
+    if (operand_floats > options.bytes_max / sizeof(float)) return best;
+    room = std::min(room, options.bytes_max / sizeof(float) - operand_floats);
+  }
   Operands operands;
-  if (!operands.x.Reserve(shape.in_pixels() * shape.channels) ||
-      !operands.y.Reserve(shape.out_pixels() * shape.outputs) ||
+  if (!operands.x.Reserve(x_floats) || !operands.y.Reserve(y_floats) ||
       !operands.w.Reserve(shape.weights())) {
     return best;
   }
@@ -145,7 +152,7 @@ std::vector<double> MeasureConv(std::span<const kernels::ConvImplementation* con
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Runner runner = MakeRunner(i, *rows[i], shape, direction, operands, parallel);
     if (runner.run == nullptr) continue;
-    if (runner.workspace_floats > options.workspace_bytes_max / sizeof(float)) continue;
+    if (runner.workspace_floats > room) continue;
     workspace_floats = std::max(workspace_floats, runner.workspace_floats);
     runners.push_back(std::move(runner));
   }

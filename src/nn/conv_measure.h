@@ -15,6 +15,7 @@ namespace shoal::nn {
 struct ConvMeasureOptions {
   double seconds = 0;  // When to stop, after a run or two of each row.
   std::size_t workspace_bytes_max = 0;
+  std::size_t bytes_max = 0;  // For operands and workspace together; 0: no limit.
 };
 
 // The best run of each row, in seconds; infinity for a row that does not support the pass, wants

@@ -121,10 +121,12 @@ const ConvImplementation& ConvTuner::Measure(const ConvShape& shape, ConvDirecti
   }
   if (one_way) return rows_.front();
   ++measured_;
-  const std::vector<double> seconds = MeasureConv(
-      candidates_, shape, direction,
-      {.seconds = options_.seconds_per_pass, .workspace_bytes_max = options_.workspace_bytes_max},
-      now_, parallel_);
+  const std::vector<double> seconds =
+      MeasureConv(candidates_, shape, direction,
+                  {.seconds = options_.seconds_per_pass,
+                   .workspace_bytes_max = options_.workspace_bytes_max,
+                   .bytes_max = options_.bytes_max},
+                  now_, parallel_);
   const auto best = std::min_element(seconds.begin(), seconds.end());
   if (*best == std::numeric_limits<double>::infinity()) return rows_.front();
   const ConvImplementation& row = *candidates_[static_cast<std::size_t>(best - seconds.begin())];

@@ -33,6 +33,9 @@ struct ConvTunerOptions {
   double seconds_per_pass = 0.1;
   // Rows that want more to work in are left out (but the first of the table).
   std::size_t workspace_bytes_max = std::size_t{512} << 20U;
+  // What a measurement may take, operands and workspace; 0: no limit. A pass too large to be
+  // measured is computed by the first row of the table.
+  std::size_t bytes_max = 0;
 };
 
 // A pass ("n4 56x56x64 … forward") and the row that computes it.

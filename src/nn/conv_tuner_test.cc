@@ -107,6 +107,20 @@ TEST_F(ConvTunerTest, TakesTheFastest) {
   EXPECT_EQ(tuner->measured(), 3U);
 }
 
+TEST_F(ConvTunerTest, MeasuresInTheMemoryThatThereIs) {
+  // x and y have 32 floats each, w has 4; "foreign" wants 100 to work in, "first" 16.
+  const auto choose = [&](std::size_t floats) {
+    const auto tuner = Make({.bytes_max = floats * sizeof(float)});
+    return std::string(tuner->Choose(kOne, ConvDirection::kForward).name);
+  };
+  EXPECT_EQ(choose(168), "foreign");
+  EXPECT_EQ(choose(167), "first");
+  EXPECT_GT(world_.first_runs, 0);
+  const int runs = world_.first_runs;
+  EXPECT_EQ(choose(60), "first");  // Without a run.
+  EXPECT_EQ(world_.first_runs, runs);
+}
+
 TEST_F(ConvTunerTest, MeasuresOnceAndNotForLong) {
   const auto tuner = Make();
   tuner->Choose(kThree, ConvDirection::kForward);
