@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "llm/gguf_cursor_internal.h"
 
@@ -282,27 +282,13 @@ Result<GgufFile> GgufFile::Parse(std::string_view file, std::span<const std::byt
   GgufFile parsed;
   parsed.version_ = contents->version;
   parsed.metadata_ = std::move(contents->metadata);
-  parsed.tensors_.reserve(contents->tensors.size());
-  for (const TensorRecord& record : contents->tensors) parsed.tensors_.push_back(record.tensor);
-  SHOAL_RETURN_IF_ERROR(parsed.IndexTensors().Annotate(file));
+  std::vector<GgufTensor> tensors;
+  tensors.reserve(contents->tensors.size());
+  for (const TensorRecord& record : contents->tensors) tensors.push_back(record.tensor);
+  auto named = GgufTensors::Make(std::move(tensors));
+  if (!named.ok()) return std::move(named).status().Annotate(file);
+  parsed.tensors_ = *std::move(named);
   return parsed;
-}
-
-Status GgufFile::IndexTensors() {
-  by_name_.resize(tensors_.size());
-  std::iota(by_name_.begin(), by_name_.end(), 0U);
-  const auto name_of = [this](std::uint32_t i) { return tensors_[i].name; };
-  std::ranges::sort(by_name_, {}, name_of);
-  const auto twice = std::ranges::adjacent_find(by_name_, {}, name_of);
-  if (twice == by_name_.end()) return {};
-  return Corrupt("tensor " + Quoted(name_of(*twice)) + " is there twice");
-}
-
-const GgufTensor* GgufFile::Find(std::string_view tensor) const {
-  const auto name_of = [this](std::uint32_t i) { return tensors_[i].name; };
-  const auto found = std::ranges::lower_bound(by_name_, tensor, {}, name_of);
-  if (found == by_name_.end() || name_of(*found) != tensor) return nullptr;
-  return &tensors_[*found];
 }
 
 }  // namespace shoal::llm

@@ -14,23 +14,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/status.h"
 #include "llm/gguf_metadata.h"
-#include "tensor/dtype.h"
-#include "tensor/shape.h"
+#include "llm/gguf_tensors.h"
 
 namespace shoal::llm {
-
-struct GgufTensor {
-  std::string_view name;
-  DType dtype = DType::kF32;
-  // Outermost first, as everywhere in Shoal: a matrix is [rows, columns] = [out, in]. The file has
-  // the reverse order (its ne[0] is the contiguous axis).
-  Shape shape;
-  std::span<const std::byte> bytes;  // Dense; aligned as the file says, to 8 bytes or more.
-};
 
 class GgufFile {
  public:
@@ -49,19 +38,16 @@ class GgufFile {
   std::uint32_t version() const { return version_; }
   const GgufMetadata& metadata() const { return metadata_; }
   // In the order of the file.
-  std::span<const GgufTensor> tensors() const { return tensors_; }
+  std::span<const GgufTensor> tensors() const { return tensors_.all(); }
   // Null if there is none.
-  const GgufTensor* Find(std::string_view tensor) const;
+  const GgufTensor* Find(std::string_view tensor) const { return tensors_.Find(tensor); }
 
  private:
   GgufFile() = default;
 
-  Status IndexTensors();
-
   std::uint32_t version_ = 0;
   GgufMetadata metadata_;
-  std::vector<GgufTensor> tensors_;
-  std::vector<std::uint32_t> by_name_;  // Indices into tensors_, in the order of their names.
+  GgufTensors tensors_;
 };
 
 }  // namespace shoal::llm

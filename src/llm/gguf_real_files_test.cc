@@ -5,6 +5,8 @@
 #include <string>
 
 #include "llm/gguf.h"
+#include "llm/gguf_model.h"
+#include "llm/model_config.h"
 #include "os/mapped_file.h"
 
 namespace shoal::llm {
@@ -48,6 +50,18 @@ TEST(GgufRealFiles, Vocabularies) {
     const auto tokens = file->metadata().GetStrings("tokenizer.ggml.tokens");
     ASSERT_TRUE(tokens.ok()) << tokens.status().ToString();
     EXPECT_EQ(tokens->size(), c.tokens) << name;
+  }
+}
+
+TEST(GgufRealFiles, Configurations) {
+  for (const char* name : {"/llm/stories260K-f32.gguf", "/llm/stories15M-q8_0.gguf"}) {
+    PARSE_OR_SKIP(file, name);
+    const auto model = GgufModel::Make({*file});
+    ASSERT_TRUE(model.ok()) << model.status().ToString();
+    const auto config = ReadModelConfig(*model);
+    ASSERT_TRUE(config.ok()) << config.status().ToString();
+    EXPECT_EQ(config->q_dim(), config->dim);
+    EXPECT_EQ(config->rope.pairs, RopePairs::kNeighbours);
   }
 }
 

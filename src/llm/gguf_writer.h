@@ -42,6 +42,7 @@ class GgufWriter {
 
   // Everything before the first tensor's bytes.
   std::string Header() const;
+  std::size_t TensorCount() const { return tensors_.size(); }
   // Bytes of tensor `i`, and how many zeros follow them.
   std::size_t TensorBytes(std::size_t i) const { return tensors_[i].bytes; }
   std::size_t Padding(std::size_t i) const;
