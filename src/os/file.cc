@@ -11,6 +11,7 @@
 #include <limits>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 namespace shoal::os {
 namespace {
@@ -57,13 +58,6 @@ Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
 mode_t ModeOf(FileAccess access) {
   if (access == FileAccess::kOwner) return S_IRUSR | S_IWUSR;
   return S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
-}
-
-Status FillAndSync(int fd, std::string_view bytes, FileAccess access, const std::string& path) {
-  SHOAL_RETURN_IF_ERROR(WriteAll(fd, bytes, path));
-  if (::fchmod(fd, ModeOf(access)) != 0) return ErrnoStatus(errno, path);
-  if (Retry([&] { return ::fsync(fd); }) != 0) return ErrnoStatus(errno, path);
-  return {};
 }
 
 // Makes a rename in the directory of `path` survive a power cut.
@@ -114,18 +108,32 @@ Result<std::string> ReadFile(const std::string& path, std::size_t bytes_max) {
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view bytes, FileAccess access) {
+  SHOAL_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path, access));
+  SHOAL_RETURN_IF_ERROR(file.Write(bytes));
+  return file.Commit();
+}
+
+Result<AtomicFile> AtomicFile::Create(const std::string& path, FileAccess access) {
   std::string temporary = path + ".tmpXXXXXX";
-  const UniqueFd fd(::mkstemp(temporary.data()));
+  UniqueFd fd(::mkstemp(temporary.data()));
   if (!fd.valid()) return ErrnoStatus(errno, path);
-  Status status = FillAndSync(fd.get(), bytes, access, path);
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = ErrnoStatus(errno, path);
-  }
-  if (!status.ok()) {
-    ::unlink(temporary.c_str());
-    return status;
-  }
-  return SyncDirectoryOf(path);
+  AtomicFile file(path, std::move(temporary), std::move(fd));
+  if (::fchmod(file.fd_.get(), ModeOf(access)) != 0) return ErrnoStatus(errno, path);
+  return file;
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_.valid()) ::unlink(temporary_.c_str());
+}
+
+Status AtomicFile::Write(std::string_view bytes) { return WriteAll(fd_.get(), bytes, path_); }
+
+Status AtomicFile::Commit() {
+  SHOAL_CHECK(fd_.valid());
+  if (Retry([&] { return ::fsync(fd_.get()); }) != 0) return ErrnoStatus(errno, path_);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return ErrnoStatus(errno, path_);
+  fd_ = UniqueFd();  // Closes it when the temporary that it is swapped into ends.
+  return SyncDirectoryOf(path_);
 }
 
 Result<std::vector<std::string>> ListDirectory(const std::string& path) {

@@ -39,6 +39,36 @@ enum class FileAccess : std::uint8_t {
 // crash can leave a `path`.tmp?????? beside it). Several writers may race: one wins whole.
 Status WriteFileAtomically(const std::string& path, std::string_view bytes, FileAccess access);
 
+// The same for a file that is too large to be put together in memory:
+//
+//   SHOAL_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path, FileAccess::kEveryone));
+//   ... file.Write(part) ...
+//   SHOAL_RETURN_IF_ERROR(file.Commit());
+//
+// What was at the path stays until Commit; without it, nothing is left behind. Not thread-safe.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> Create(const std::string& path, FileAccess access);
+  AtomicFile(AtomicFile&& other) noexcept = default;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  // Appends. After a failure the file is only good for being thrown away.
+  Status Write(std::string_view bytes);
+  // After OK the file is there after a power cut. REQUIRES: called once, the last call.
+  Status Commit();
+
+ private:
+  AtomicFile(std::string path, std::string temporary, UniqueFd fd)
+      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
+
+  std::string path_;
+  std::string temporary_;  // Where the bytes are until Commit.
+  UniqueFd fd_;            // Not valid: committed, or moved from.
+};
+
 // Names in a directory without "." and "..", sorted. kResourceExhausted: there are
 // more than kDirectoryEntriesMax.
 Result<std::vector<std::string>> ListDirectory(const std::string& path);

@@ -92,6 +92,27 @@ TEST(FileTest, AFailedWriteLeavesTheOldStateAndNoTemporary) {
   EXPECT_EQ(*ReadFile(tree.path() + "/directory/inside", 10), "x");
 }
 
+TEST(FileTest, AnAtomicFileIsThereWhenCommitted) {
+  const FakeTree tree;
+  const std::string path = tree.path() + "/x";
+  tree.Write("/x", "old");
+  {
+    auto file = AtomicFile::Create(path, FileAccess::kEveryone);
+    ASSERT_TRUE(file.ok());
+    EXPECT_TRUE(file->Write("never seen").ok());
+  }
+  EXPECT_EQ(*ReadFile(path, 100), "old");
+  EXPECT_EQ(ListDirectory(tree.path())->size(), 1U);
+  auto file = AtomicFile::Create(path, FileAccess::kEveryone);
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE(file->Write("ne").ok());
+  EXPECT_TRUE(file->Write("w").ok());
+  EXPECT_EQ(*ReadFile(path, 100), "old");
+  EXPECT_TRUE(file->Commit().ok());
+  EXPECT_EQ(*ReadFile(path, 100), "new");
+  EXPECT_EQ(ListDirectory(tree.path())->size(), 1U);
+}
+
 TEST(FileTest, ReadersSeeOneOfTheWritersWhole) {
   const FakeTree tree;
   const std::string path = tree.path() + "/x";
