@@ -1,6 +1,9 @@
 #include "llm/model_tensors.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
 
 namespace shoal::llm {
 namespace {
@@ -68,6 +71,17 @@ Status CheckTensor(const GgufModel& model, const TensorSpec& spec) {
 
 std::string LayerTensor(std::int64_t layer, std::string_view name) {
   return "blk." + std::to_string(layer) + "." + std::string(name);
+}
+
+std::optional<std::int64_t> LayerOfTensor(std::string_view name) {
+  constexpr std::string_view kPrefix = "blk.";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  std::int64_t layer = 0;
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data(), end, layer);
+  if (parsed.ec != std::errc() || parsed.ptr == end || *parsed.ptr != '.') return std::nullopt;
+  return layer;
 }
 
 std::vector<TensorSpec> TensorsOf(const ModelConfig& config) {

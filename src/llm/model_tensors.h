@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ struct TensorSpec {
 
 // "blk.3.attn_q.weight" of (3, "attn_q.weight").
 std::string LayerTensor(std::int64_t layer, std::string_view name);
+
+// The 3 of "blk.3.attn_q.weight"; nothing for a tensor that belongs to no layer.
+std::optional<std::int64_t> LayerOfTensor(std::string_view name);
 
 // Every tensor that the model must have: embedding, layers from first to last, norm, output.
 std::vector<TensorSpec> TensorsOf(const ModelConfig& config);

@@ -1,0 +1,46 @@
+#include "llm/model_size.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+
+#include "llm/model_testing.h"
+
+namespace shoal::llm {
+namespace {
+
+TEST(ModelSizeTest, CountsLayersAndHead) {
+  const ModelConfig config = SmallConfig(Architecture::kLlama);
+  GgufWriter writer = ConfigKeys(config);
+  AddTensors(config, writer);
+  const std::string bytes = WithZeroTensors(writer, writer.TensorCount());
+  const auto model = ModelOf(bytes);
+  ASSERT_TRUE(model.ok());
+  const ModelSize size = MeasureModel(*model, config);
+  // Attention 64x64, 2 x 32x64, 64x64; three matrices of 96x64; two norms.
+  const std::uint64_t layer = 2 * 64 * 64 + 2 * 32 * 64 + 3 * 96 * 64 + 2 * 64;
+  EXPECT_EQ(size.layer_bytes, (std::vector<std::uint64_t>{4 * layer, 4 * layer}));
+  EXPECT_EQ(size.head_bytes, 4U * (2 * 10 * 64 + 64));
+  EXPECT_EQ(size.bytes, 4 * size.parameters);
+  EXPECT_EQ(size.by_type.at(DType::kF32).bytes, size.bytes);
+}
+
+TEST(ModelSizeTest, PhonesHoldWholeLayers) {
+  ModelConfig config = SmallConfig(Architecture::kLlama);
+  config.layers = 5;
+  const std::int64_t kv_of_layer = 2 * 32 * 2;  // Per token.
+  ModelSize size;
+  size.layer_bytes = {100, 100, 100, 100, 100};
+  EXPECT_EQ(CountPhones(size, config, {.memory = 500}), 1U);
+  EXPECT_EQ(CountPhones(size, config, {.memory = 499}), 2U);
+  EXPECT_EQ(CountPhones(size, config, {.memory = 250}), 3U);
+  EXPECT_EQ(CountPhones(size, config, {.memory = 100}), 5U);
+  EXPECT_EQ(CountPhones(size, config, {.memory = 99}), std::nullopt);
+  const auto with_kv = static_cast<std::uint64_t>(100 + 10 * kv_of_layer);
+  EXPECT_EQ(CountPhones(size, config, {.memory = with_kv, .context = 10}), 5U);
+  EXPECT_EQ(CountPhones(size, config, {.memory = 5 * with_kv, .context = 10}), 1U);
+}
+
+}  // namespace
+}  // namespace shoal::llm
