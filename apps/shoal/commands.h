@@ -33,6 +33,10 @@ void AddTrain(CLI::App& app);
 void AddTest(CLI::App& app);
 // `shoal plot`: the curves of a run.
 void AddPlot(CLI::App& app);
+// `shoal model`: what is in a file with a language model.
+void AddModel(CLI::App& app);
+// `shoal quantize`: a model with smaller weights.
+void AddQuantize(CLI::App& app);
 
 // What to tell a user whose CPU none of our vector kernels run on; else empty.
 std::string SlowKernelsWarning();

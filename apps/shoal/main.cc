@@ -20,6 +20,8 @@ int main(int argc, char** argv) {
   shoal::AddTrain(app);
   shoal::AddTest(app);
   shoal::AddPlot(app);
+  shoal::AddModel(app);
+  shoal::AddQuantize(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
     fmt::print(stderr, "shoal: {}\n", warning);
   }
