@@ -1,0 +1,185 @@
+#include "kernels/packed_weights.h"
+
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "kernels/block_parts.h"
+#include "kernels/chunks.h"
+
+namespace shoal::kernels {
+namespace {
+
+constexpr std::array<PackedLayout, 8> kLayouts = {{
+    {.block = 32,
+     .second = false,
+     .scale_pairs = 0,
+     .minimum_pairs = 0,
+     .low_bytes = 128,
+     .high_bytes = 0},
+    {.block = 32,
+     .second = true,
+     .scale_pairs = 0,
+     .minimum_pairs = 0,
+     .low_bytes = 128,
+     .high_bytes = 0},
+    {.block = 32,
+     .second = false,
+     .scale_pairs = 0,
+     .minimum_pairs = 0,
+     .low_bytes = 256,
+     .high_bytes = 0},
+    {.block = 32,
+     .second = true,
+     .scale_pairs = 0,
+     .minimum_pairs = 0,
+     .low_bytes = 256,
+     .high_bytes = 0},
+    {.block = 256,
+     .second = true,
+     .scale_pairs = 4,
+     .minimum_pairs = 4,
+     .low_bytes = 1024,
+     .high_bytes = 0},
+    {.block = 256,
+     .second = false,
+     .scale_pairs = 8,
+     .minimum_pairs = 0,
+     .low_bytes = 1024,
+     .high_bytes = 512},
+    {.block = 256,
+     .second = false,
+     .scale_pairs = 8,
+     .minimum_pairs = 0,
+     .low_bytes = 2048,
+     .high_bytes = 0},
+    {.block = 256,
+     .second = true,
+     .scale_pairs = 8,
+     .minimum_pairs = 8,
+     .low_bytes = 2048,
+     .high_bytes = 0},
+}};
+
+std::optional<PackedForm> FormOf(DType dtype) {
+  switch (dtype) {
+    case DType::kQ4_0:
+      return PackedForm::kU4x32;
+    case DType::kQ4_1:
+      return PackedForm::kU4x32Offset;
+    case DType::kQ8_0:
+    case DType::kQ5_0:
+    case DType::kIQ4_NL:
+      return PackedForm::kI8x32;
+    case DType::kQ5_1:
+      return PackedForm::kI8x32Offset;
+    case DType::kQ4_K:
+      return PackedForm::kU4x256;
+    case DType::kQ6_K:
+      return PackedForm::kU6x256;
+    case DType::kQ3_K:
+    case DType::kIQ4_XS:
+      return PackedForm::kI8x256;
+    case DType::kQ2_K:
+    case DType::kQ5_K:
+      return PackedForm::kI8x256Minima;
+    default:
+      return std::nullopt;
+  }
+}
+
+// How much is added to an integer to store it unsigned.
+unsigned ZeroOf(PackedForm form) {
+  if (form == PackedForm::kU4x32) return 8;
+  return form == PackedForm::kU6x256 ? 32 : 0;
+}
+
+void PutF16(std::uint16_t bits, std::uint8_t* to) { std::memcpy(to, &bits, sizeof bits); }
+
+// Writes row `r` of a chunk that is all zeros.
+class RowWriter {
+ public:
+  RowWriter(PackedForm form, std::size_t r, std::uint8_t* chunk)
+      : form_(form), layout_(LayoutOf(form)), r_(r), chunk_(chunk) {}
+
+  void Write(const BlockParts& parts) const {
+    PutF16(parts.d, chunk_ + 2 * r_);
+    if (layout_.second) PutF16(parts.second, chunk_ + 2 * (kPackedRows + r_));
+    WritePairs(parts.scales, layout_.scale_pairs, chunk_ + layout_.scales());
+    WritePairs(parts.minima, layout_.minimum_pairs, chunk_ + layout_.minima());
+    for (std::size_t k = 0; k < layout_.block; ++k) {
+      WriteWeight(k, static_cast<std::uint8_t>(parts.q[k] + static_cast<int>(ZeroOf(form_))));
+    }
+  }
+
+ private:
+  // All 16 of them, or, for sub-blocks of 32, every other one.
+  void WritePairs(const std::array<std::int8_t, 16>& values, std::size_t pairs,
+                  std::uint8_t* to) const {
+    const std::size_t step = pairs == 0 ? 0 : 8 / pairs;
+    for (std::size_t i = 0; i < 2 * pairs; ++i) {
+      to[(i / 2 * kPackedRows + r_) * 2 + i % 2] = static_cast<std::uint8_t>(values[i * step]);
+    }
+  }
+
+  void WriteWeight(std::size_t k, std::uint8_t q) const {
+    std::uint8_t* const low = chunk_ + layout_.low();
+    const std::size_t in_vector = r_ * 4 + k % 4;
+    if (form_ == PackedForm::kI8x32 || form_ == PackedForm::kI8x32Offset ||
+        form_ == PackedForm::kI8x256 || form_ == PackedForm::kI8x256Minima) {
+      low[k / 4 * 32 + in_vector] = q;
+      return;
+    }
+    std::uint8_t& nibbles = low[k / 8 * 32 + in_vector];
+    nibbles = static_cast<std::uint8_t>(nibbles | ((q & 15U) << (k / 4 % 2 * 4)));
+    if (layout_.high_bytes == 0) return;
+    std::uint8_t& bits = chunk_[layout_.high() + k / 16 * 32 + in_vector];
+    bits = static_cast<std::uint8_t>(bits | ((q >> 4U) << (k / 4 % 4 * 2)));
+  }
+
+  PackedForm form_;
+  const PackedLayout& layout_;
+  std::size_t r_;
+  std::uint8_t* chunk_;
+};
+
+}  // namespace
+
+const PackedLayout& LayoutOf(PackedForm form) { return kLayouts[static_cast<std::size_t>(form)]; }
+
+bool PackedWeights::Supports(DType dtype) { return FormOf(dtype).has_value(); }
+
+Result<PackedWeights> PackedWeights::Make(DType dtype, std::span<const std::byte> blocks,
+                                          std::size_t rows, std::size_t k, Parallel& parallel) {
+  SHOAL_CHECK(Supports(dtype));
+  const DTypeInfo& info = Info(dtype);
+  SHOAL_CHECK_EQ(k % info.block_elements, std::size_t{0});
+  const std::size_t row_bytes = k / info.block_elements * info.block_bytes;
+  SHOAL_CHECK_EQ(blocks.size(), rows * row_bytes);
+  PackedWeights packed;
+  packed.form_ = *FormOf(dtype);
+  packed.rows_ = rows;
+  packed.k_ = k;
+  SHOAL_ASSIGN_OR_RETURN(packed.buffer_,
+                         AlignedBuffer::Make(packed.groups() * packed.group_bytes()));
+  auto* const to = reinterpret_cast<std::uint8_t*>(packed.buffer_.data());
+  const auto* const from = reinterpret_cast<const std::uint8_t*>(blocks.data());
+  const std::size_t chunk_bytes = LayoutOf(packed.form_).bytes();
+  PartsReader* const read = PartsReaderOf(dtype);
+  ForChunks(packed.groups(), 1, parallel, [&](std::size_t g, std::size_t) {
+    std::uint8_t* chunk = to + g * packed.group_bytes();
+    BlockParts parts;
+    for (std::size_t b = 0; b < k / info.block_elements; ++b, chunk += chunk_bytes) {
+      std::memset(chunk, 0, chunk_bytes);
+      for (std::size_t r = 0; r < kPackedRows && g * kPackedRows + r < rows; ++r) {
+        read(from + (g * kPackedRows + r) * row_bytes + b * info.block_bytes, parts);
+        RowWriter(packed.form_, r, chunk).Write(parts);
+      }
+    }
+  });
+  return packed;
+}
+
+}  // namespace shoal::kernels

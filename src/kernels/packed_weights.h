@@ -1,0 +1,82 @@
+// PackedWeights: a quantised matrix in the order in which QuantMatMul reads it: eight rows side by
+// side, so that a lane of a vector is a row, and four consecutive k of a row in 32 bits, as dot
+// product instructions want them. The integers and the scales are those of the file; nothing is
+// rounded, and formats that differ only in how they store the same thing become one.
+//
+//   rows / 8 groups, of k / block chunks each, of
+//     F16 d[8] (F16 offset[8] or minimum[8]) (sub-scales, sub-minima: int8 pairs [pair][8][2])
+//     weights: for each 4 k a vector of [8][4]; nibbles: two such vectors, the first one's low
+//
+// A matrix whose rows are no multiple of eight has rows of zeros at the end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/parallel.h"
+#include "base/status.h"
+#include "tensor/aligned_buffer.h"
+#include "tensor/dtype.h"
+
+namespace shoal::kernels {
+
+inline constexpr std::size_t kPackedRows = 8;
+
+enum class PackedForm : std::uint8_t {
+  kU4x32,         // d (q - 8): Q4_0.
+  kU4x32Offset,   // d q + m: Q4_1.
+  kI8x32,         // d q: Q8_0, Q5_0, IQ4_NL.
+  kI8x32Offset,   // d q + m: Q5_1.
+  kU4x256,        // d s q - e t, sub-blocks of 32: Q4_K.
+  kU6x256,        // d s (q - 32), sub-blocks of 16: Q6_K.
+  kI8x256,        // d s q, sub-blocks of 16: Q3_K, IQ4_XS, IQ2_XXS.
+  kI8x256Minima,  // d s q - e t, sub-blocks of 16: Q2_K, Q5_K.
+};
+
+struct PackedLayout {
+  std::size_t block;        // k of a chunk.
+  bool second;              // Whether a second F16 follows d.
+  std::size_t scale_pairs;  // Of sub-scales.
+  std::size_t minimum_pairs;
+  std::size_t low_bytes;   // The weights, …
+  std::size_t high_bytes;  // … and the upper two bits of kU6x256.
+
+  std::size_t scales() const { return kPackedRows * (second ? 4 : 2); }
+  std::size_t minima() const { return scales() + scale_pairs * 2 * kPackedRows; }
+  std::size_t low() const { return minima() + minimum_pairs * 2 * kPackedRows; }
+  std::size_t high() const { return low() + low_bytes; }
+  std::size_t bytes() const { return high() + high_bytes; }
+};
+
+const PackedLayout& LayoutOf(PackedForm form);
+
+class PackedWeights {
+ public:
+  PackedWeights() = default;
+
+  // Whether Make can take such weights.
+  static bool Supports(DType dtype);
+  // `blocks` as in the file, row by row. REQUIRES: Supports(dtype); k is a multiple of the block
+  // of `dtype`, and blocks.size() what rows * k take. kResourceExhausted: no memory.
+  static Result<PackedWeights> Make(DType dtype, std::span<const std::byte> blocks,
+                                    std::size_t rows, std::size_t k, Parallel& parallel);
+
+  PackedForm form() const { return form_; }
+  std::size_t rows() const { return rows_; }
+  std::size_t k() const { return k_; }
+  std::size_t groups() const { return (rows_ + kPackedRows - 1) / kPackedRows; }
+  std::size_t group_bytes() const { return k_ / LayoutOf(form_).block * LayoutOf(form_).bytes(); }
+  const std::uint8_t* group(std::size_t g) const {
+    return reinterpret_cast<const std::uint8_t*>(buffer_.data()) + g * group_bytes();
+  }
+  std::size_t bytes() const { return buffer_.size(); }
+
+ private:
+  AlignedBuffer buffer_;
+  PackedForm form_ = PackedForm::kU4x32;
+  std::size_t rows_ = 0;
+  std::size_t k_ = 0;
+};
+
+}  // namespace shoal::kernels

@@ -1,0 +1,201 @@
+#include "kernels/quant_matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/block_parts.h"
+#include "kernels/float16.h"
+#include "kernels/kernel_testing.h"
+
+namespace shoal::kernels {
+namespace {
+
+constexpr DType kTypes[] = {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0,   DType::kQ5_1,
+                            DType::kQ8_0, DType::kQ2_K, DType::kQ3_K,   DType::kQ4_K,
+                            DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS};
+
+// Where the F16 numbers of a block are; -1 for none.
+std::pair<int, int> HalvesOf(DType dtype) {
+  switch (dtype) {
+    case DType::kQ4_1:
+    case DType::kQ5_1:
+    case DType::kQ4_K:
+    case DType::kQ5_K:
+      return {0, 2};
+    case DType::kQ2_K:
+      return {80, 82};
+    case DType::kQ3_K:
+      return {108, -1};
+    case DType::kQ6_K:
+      return {208, -1};
+    default:
+      return {0, -1};
+  }
+}
+
+// Any bits but for the F16 numbers, which are ordinary ones.
+std::vector<std::byte> RandomBlocks(DType dtype, std::size_t elements, std::uint64_t seed) {
+  const DTypeInfo& info = Info(dtype);
+  std::vector<std::byte> bytes(elements / info.block_elements * info.block_bytes);
+  Random random(seed);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.Bits());
+  const auto [first, second] = HalvesOf(dtype);
+  for (std::size_t at = 0; at < bytes.size(); at += info.block_bytes) {
+    for (const int offset : {first, second}) {
+      if (offset < 0) continue;
+      const float value = 0.01F + 0.001F * static_cast<float>(random.Bits() % 100);
+      const std::uint16_t bits = F16FromFloat(value);
+      std::memcpy(bytes.data() + at + offset, &bits, sizeof bits);
+    }
+  }
+  return bytes;
+}
+
+double WeightOf(DType dtype, const BlockParts& parts, std::size_t i) {
+  const double d = FloatFromF16(parts.d);
+  const double second = FloatFromF16(parts.second);
+  if (Info(dtype).block_elements == 32) return d * parts.q[i] + second;
+  return d * parts.scales[i / 16] * parts.q[i] - second * parts.minima[i / 16];
+}
+
+std::vector<float> Product(const PackedWeights& w, const std::vector<float>& x, Parallel& parallel,
+                           Target target) {
+  QuantizedRows rows;
+  rows.Assign(x, w.k(), LayoutOf(w.form()).block, parallel, target);
+  std::vector<float> y(w.rows() * rows.rows());
+  QuantMatMul(w, rows, y, parallel, target);
+  return y;
+}
+
+TEST(QuantMatMulTest, IsTheProductOfWhatTheFilesSay) {
+  constexpr std::size_t kRows = 13;
+  constexpr std::size_t kK = 512;
+  Serial serial;
+  for (const DType dtype : kTypes) {
+    const std::vector<std::byte> blocks = RandomBlocks(dtype, kRows * kK, 3);
+    const auto w = PackedWeights::Make(dtype, blocks, kRows, kK, serial);
+    ASSERT_TRUE(w.ok());
+    const std::vector<float> x = PlainFloats(3 * kK, 5);
+    const std::vector<float> y = Product(*w, x, serial, BestTarget());
+    QuantizedRows rows;
+    const std::size_t block = LayoutOf(w->form()).block;
+    rows.Assign(x, kK, block, serial);
+    const DTypeInfo& info = Info(dtype);
+    for (std::size_t c = 0; c < 3; ++c) {
+      for (std::size_t r = 0; r < kRows; ++r) {
+        double want = 0;
+        double size = 0;
+        for (std::size_t b = 0; b < kK / info.block_elements; ++b) {
+          BlockParts parts;
+          const std::size_t at = r * (kK / info.block_elements) + b;
+          PartsReaderOf(dtype)(
+              reinterpret_cast<const std::uint8_t*>(blocks.data()) + at * info.block_bytes, parts);
+          for (std::size_t i = 0; i < info.block_elements; ++i) {
+            const std::size_t k = b * info.block_elements + i;
+            const double term = WeightOf(dtype, parts, i) * rows.q(c)[k] *
+                                static_cast<double>(rows.scales(c)[k / block]);
+            want += term;
+            size += std::abs(term);
+          }
+        }
+        EXPECT_NEAR(y[c * kRows + r], want, 2e-6 * size) << dtype << " row " << r;
+      }
+    }
+  }
+}
+
+TEST(QuantMatMulTest, TargetsThreadsAndColumnsGiveTheSameBits) {
+  constexpr std::size_t kRows = 45;
+  constexpr std::size_t kK = 768;
+  constexpr std::size_t kColumns = 7;
+  Serial serial;
+  for (const DType dtype : kTypes) {
+    const std::vector<std::byte> blocks = RandomBlocks(dtype, kRows * kK, 7);
+    const auto w = PackedWeights::Make(dtype, blocks, kRows, kK, serial);
+    ASSERT_TRUE(w.ok());
+    const std::vector<float> x = PlainFloats(kColumns * kK, 9);
+    const std::vector<float> want = Product(*w, x, serial, Target::kRef);
+    for (const Target target : SupportedTargets()) {
+      for (const std::size_t workers : {1, 3}) {
+        TestThreads threads(workers);
+        ExpectSameBits<float>(Product(*w, x, threads, target), want);
+      }
+      for (std::size_t c = 0; c < kColumns; ++c) {
+        const std::vector<float> one(x.begin() + c * kK, x.begin() + (c + 1) * kK);
+        const std::vector<float> column(want.begin() + c * kRows, want.begin() + (c + 1) * kRows);
+        ExpectSameBits<float>(Product(*w, one, serial, target), column);
+      }
+    }
+  }
+}
+
+// The largest sums there can be: all weights and activations at their limits.
+TEST(QuantMatMulTest, LimitsDoNotOverflow) {
+  constexpr std::size_t kK = 512;
+  Serial serial;
+  for (const DType dtype : kTypes) {
+    for (const std::byte fill :
+         {std::byte{0x00}, std::byte{0xff}, std::byte{0x80}, std::byte{0x7f}}) {
+      const DTypeInfo& info = Info(dtype);
+      std::vector<std::byte> blocks(8 * kK / info.block_elements * info.block_bytes, fill);
+      const auto [first, second] = HalvesOf(dtype);
+      for (std::size_t at = 0; at < blocks.size(); at += info.block_bytes) {
+        for (const int offset : {first, second}) {
+          const std::uint16_t one = F16FromFloat(1);
+          if (offset >= 0) std::memcpy(blocks.data() + at + offset, &one, sizeof one);
+        }
+      }
+      const auto w = PackedWeights::Make(dtype, blocks, 8, kK, serial);
+      ASSERT_TRUE(w.ok());
+      for (const float value : {1.0F, -1.0F}) {
+        const std::vector<float> x(4 * kK, value);
+        const std::vector<float> want = Product(*w, x, serial, Target::kRef);
+        for (const Target target : SupportedTargets()) {
+          ExpectSameBits<float>(Product(*w, x, serial, target), want);
+        }
+      }
+    }
+  }
+}
+
+TEST(QuantMatMulTest, NanInIsNanOut) {
+  constexpr std::size_t kK = 256;
+  Serial serial;
+  const std::vector<std::byte> blocks = RandomBlocks(DType::kQ4_0, 8 * kK, 11);
+  const auto w = PackedWeights::Make(DType::kQ4_0, blocks, 8, kK, serial);
+  ASSERT_TRUE(w.ok());
+  std::vector<float> x = PlainFloats(kK, 13);
+  x[40] = std::numeric_limits<float>::infinity();
+  for (const Target target : SupportedTargets()) {
+    for (const float y : Product(*w, x, serial, target)) {
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(y), 0x7fc00000U);
+    }
+  }
+}
+
+TEST(QuantizedRowsTest, TargetsGiveTheSameBits) {
+  Serial serial;
+  for (const std::size_t block : {32, 256}) {
+    const std::vector<float> x = AwkwardFloats(64 * 256, block);
+    const std::vector<float> plain = PlainFloats(64 * 256, block);
+    for (const std::vector<float>* from : {&x, &plain}) {
+      QuantizedRows want;
+      want.Assign(*from, 512, block, serial, Target::kRef);
+      for (const Target target : SupportedTargets()) {
+        QuantizedRows got;
+        got.Assign(*from, 512, block, serial, target);
+        for (std::size_t row = 0; row < want.rows(); ++row) {
+          EXPECT_TRUE(std::equal(want.q(row), want.q(row) + 512, got.q(row)));
+          EXPECT_TRUE(
+              std::equal(want.sums(row), want.sums(row) + want.sums_a_row(), got.sums(row)));
+          EXPECT_EQ(std::memcmp(want.scales(row), got.scales(row), 512 / block * sizeof(float)), 0);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace shoal::kernels

@@ -1,0 +1,175 @@
+// QuantMatMul's tile, written once for all instruction sets. Isa supplies eight lanes of integers
+// (I) and floats (F) and the sums of products that instruction sets do differently; all of it is
+// exact, and the few float operations are those of quant_matmul.h, in its order.
+#if defined(SHOAL_KERNELS_QUANT_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHOAL_KERNELS_QUANT_TILE_INL_H
+#undef SHOAL_KERNELS_QUANT_TILE_INL_H
+#else
+#define SHOAL_KERNELS_QUANT_TILE_INL_H
+#endif
+
+#include "kernels/quant_tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace shoal::kernels::HWY_NAMESPACE {
+
+template <class Isa, PackedForm kForm, int kColumns>
+struct QuantTileOf {
+  using F = typename Isa::F;
+  using I = typename Isa::I;
+
+  static HWY_INLINE void Run(const QuantTile& tile) {
+    constexpr bool kBlock32 = kForm <= PackedForm::kI8x32Offset;
+    const PackedLayout layout = LayoutOf(kForm);
+    F y[kColumns];
+    for (F& sum : y) sum = Isa::ZeroF();
+    const std::uint8_t* chunk = tile.w;
+    for (std::size_t b = 0; b < tile.chunks; ++b, chunk += layout.bytes()) {
+      if constexpr (kBlock32) {
+        AddBlock32(tile, b, chunk, layout, y);
+      } else {
+        AddBlock256(tile, b, chunk, layout, y);
+      }
+    }
+    for (int c = 0; c < kColumns; ++c) Isa::StoreCanonical(y[c], tile.y[c]);
+  }
+
+ private:
+  // Constant after inlining: a call would cost more than a block.
+  static constexpr PackedLayout LayoutOf(PackedForm form) {
+    const bool second = form == PackedForm::kU4x32Offset || form == PackedForm::kI8x32Offset ||
+                        form == PackedForm::kU4x256 || form == PackedForm::kI8x256Minima;
+    switch (form) {
+      case PackedForm::kU4x32:
+      case PackedForm::kU4x32Offset:
+        return {32, second, 0, 0, 128, 0};
+      case PackedForm::kI8x32:
+      case PackedForm::kI8x32Offset:
+        return {32, second, 0, 0, 256, 0};
+      case PackedForm::kU4x256:
+        return {256, second, 4, 4, 1024, 0};
+      case PackedForm::kU6x256:
+        return {256, second, 8, 0, 1024, 512};
+      case PackedForm::kI8x256:
+        return {256, second, 8, 0, 2048, 0};
+      case PackedForm::kI8x256Minima:
+        return {256, second, 8, 8, 2048, 0};
+    }
+    return {};
+  }
+
+  static HWY_INLINE void AddBlock32(const QuantTile& tile, std::size_t b, const std::uint8_t* chunk,
+                                    const PackedLayout& layout, F* y) {
+    const std::int8_t* q[kColumns];
+    for (int c = 0; c < kColumns; ++c) q[c] = tile.q[c] + 32 * b;
+    I sums[kColumns];
+    if constexpr (kForm == PackedForm::kU4x32 || kForm == PackedForm::kU4x32Offset) {
+      Isa::template SumU4<kColumns>(chunk + layout.low(), q, sums);
+    } else {
+      Isa::template SumI8<kColumns>(chunk + layout.low(), q, sums);
+    }
+    const F d = Isa::LoadF16(chunk);
+    for (int c = 0; c < kColumns; ++c) {
+      const F scale = Isa::SetF(tile.scales[c][b]);
+      if constexpr (kForm == PackedForm::kU4x32) {
+        sums[c] = Isa::Sub(sums[c], Isa::SetI(8 * tile.sums[c][b]));
+      }
+      y[c] = Isa::Fma(Isa::Float(sums[c]), Isa::Mul(d, scale), y[c]);
+      if constexpr (kForm == PackedForm::kU4x32Offset || kForm == PackedForm::kI8x32Offset) {
+        const F offset = Isa::LoadF16(chunk + 2 * kPackedRows);
+        const F sum = Isa::Float(Isa::SetI(tile.sums[c][b]));
+        y[c] = Isa::Fma(sum, Isa::Mul(offset, scale), y[c]);
+      }
+    }
+  }
+
+  static HWY_INLINE void AddBlock256(const QuantTile& tile, std::size_t b,
+                                     const std::uint8_t* chunk, const PackedLayout& layout, F* y) {
+    constexpr std::size_t kPairBytes = 2 * kPackedRows;
+    I sums[kColumns];
+    for (I& sum : sums) sum = Isa::ZeroI();
+    for (std::size_t p = 0; p < layout.scale_pairs; ++p) {
+      const std::uint8_t* scales = chunk + layout.scales() + p * kPairBytes;
+      const std::size_t k = 256 / layout.scale_pairs * p;
+      const std::int8_t* q[kColumns];
+      for (int c = 0; c < kColumns; ++c) q[c] = tile.q[c] + 256 * b + k;
+      if constexpr (kForm == PackedForm::kU4x256) {
+        Isa::template AddU4<kColumns>(chunk + layout.low() + 4 * k, scales, q, sums);
+      } else if constexpr (kForm == PackedForm::kU6x256) {
+        Isa::template AddU6<kColumns>(chunk + layout.low() + 4 * k, chunk + layout.high() + 2 * k,
+                                      scales, q, sums);
+      } else {
+        Isa::template AddI8<kColumns>(chunk + layout.low() + 8 * k, scales, q, sums);
+      }
+    }
+    const F d = Isa::LoadF16(chunk);
+    for (int c = 0; c < kColumns; ++c) {
+      const std::int16_t* totals = tile.sums[c] + 16 * b;
+      const F scale = Isa::SetF(tile.scales[c][b]);
+      if constexpr (kForm == PackedForm::kU6x256) {
+        I zeros = Isa::ZeroI();
+        for (std::size_t p = 0; p < 8; ++p) {
+          const std::uint8_t* scales = chunk + layout.scales() + p * kPairBytes;
+          zeros = Isa::AddPairs(zeros, scales, totals[2 * p], totals[2 * p + 1]);
+        }
+        sums[c] = Isa::Sub(sums[c], Isa::template ShiftLeft<5>(zeros));
+      }
+      y[c] = Isa::Fma(Isa::Float(sums[c]), Isa::Mul(d, scale), y[c]);
+      if constexpr (kForm == PackedForm::kU4x256 || kForm == PackedForm::kI8x256Minima) {
+        I minima = Isa::ZeroI();
+        for (std::size_t p = 0; p < layout.minimum_pairs; ++p) {
+          const std::uint8_t* pairs = chunk + layout.minima() + p * kPairBytes;
+          // For sub-blocks of 32, two sums of 16 make one.
+          const int first =
+              layout.minimum_pairs == 4 ? totals[4 * p] + totals[4 * p + 1] : totals[2 * p];
+          const int second =
+              layout.minimum_pairs == 4 ? totals[4 * p + 2] + totals[4 * p + 3] : totals[2 * p + 1];
+          minima = Isa::AddPairs(minima, pairs, first, second);
+        }
+        const F minimum = Isa::LoadF16(chunk + 2 * kPackedRows);
+        y[c] = Isa::NegativeFma(Isa::Float(minima), Isa::Mul(minimum, scale), y[c]);
+      }
+    }
+  }
+};
+
+template <class Isa, PackedForm kForm>
+HWY_INLINE void RunQuantColumns(const QuantTile& tile) {
+  switch (tile.columns) {
+    case 1:
+      return QuantTileOf<Isa, kForm, 1>::Run(tile);
+    case 2:
+      return QuantTileOf<Isa, kForm, 2>::Run(tile);
+    case 3:
+      return QuantTileOf<Isa, kForm, 3>::Run(tile);
+    default:
+      return QuantTileOf<Isa, kForm, 4>::Run(tile);
+  }
+}
+
+template <class Isa>
+void RunQuantTile(PackedForm form, const QuantTile& tile) {
+  switch (form) {
+    case PackedForm::kU4x32:
+      return RunQuantColumns<Isa, PackedForm::kU4x32>(tile);
+    case PackedForm::kU4x32Offset:
+      return RunQuantColumns<Isa, PackedForm::kU4x32Offset>(tile);
+    case PackedForm::kI8x32:
+      return RunQuantColumns<Isa, PackedForm::kI8x32>(tile);
+    case PackedForm::kI8x32Offset:
+      return RunQuantColumns<Isa, PackedForm::kI8x32Offset>(tile);
+    case PackedForm::kU4x256:
+      return RunQuantColumns<Isa, PackedForm::kU4x256>(tile);
+    case PackedForm::kU6x256:
+      return RunQuantColumns<Isa, PackedForm::kU6x256>(tile);
+    case PackedForm::kI8x256:
+      return RunQuantColumns<Isa, PackedForm::kI8x256>(tile);
+    case PackedForm::kI8x256Minima:
+      return RunQuantColumns<Isa, PackedForm::kI8x256Minima>(tile);
+  }
+}
+
+}  // namespace shoal::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
