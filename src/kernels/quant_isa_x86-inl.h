@@ -46,6 +46,7 @@ struct QuantAvx2 {
   static HWY_INLINE void SumU4(const std::uint8_t* w, const std::int8_t* const* q, I* sums) {
     I pairs[kColumns];
     PairsU4<kColumns>(w, q, 0, pairs);
+    HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) {
       sums[c] = _mm256_madd_epi16(pairs[c], _mm256_set1_epi16(1));
     }
@@ -53,7 +54,9 @@ struct QuantAvx2 {
 
   template <int kColumns>
   static HWY_INLINE void SumI8(const std::uint8_t* w, const std::int8_t* const* q, I* sums) {
+    HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) sums[c] = ZeroI();
+    HWY_UNROLL(8)
     for (int step = 0; step < 8; ++step) AddStepI8<kColumns>(w, q, step, sums);
   }
 
@@ -64,10 +67,12 @@ struct QuantAvx2 {
     const I pair = LoadPairs(scales);
     I products[kColumns];
     PairsU4<kColumns>(w, q, 0, products);
+    HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) {
       sums[c] = _mm256_add_epi32(sums[c], _mm256_madd_epi16(products[c], First(pair)));
     }
     PairsU4<kColumns>(w + 128, q, 32, products);
+    HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) {
       sums[c] = _mm256_add_epi32(sums[c], _mm256_madd_epi16(products[c], Second(pair)));
     }
@@ -86,13 +91,17 @@ struct QuantAvx2 {
   static HWY_INLINE void AddI8(const std::uint8_t* w, const std::uint8_t* scales,
                                const std::int8_t* const* q, I* sums) {
     const I pair = LoadPairs(scales);
+    HWY_UNROLL(8)
     for (int half = 0; half < 2; ++half) {
       // Sign-extended to 32 bits: sums of 16 products do not fit 16.
       const I scale = half == 0 ? _mm256_srai_epi32(_mm256_slli_epi32(pair, 16), 16)
                                 : _mm256_srai_epi32(pair, 16);
       I parts[kColumns];
+      HWY_UNROLL(8)
       for (int c = 0; c < kColumns; ++c) parts[c] = ZeroI();
+      HWY_UNROLL(8)
       for (int step = 0; step < 4; ++step) AddStepI8<kColumns>(w, q, 4 * half + step, parts);
+      HWY_UNROLL(8)
       for (int c = 0; c < kColumns; ++c) {
         sums[c] = _mm256_add_epi32(sums[c], _mm256_mullo_epi32(parts[c], scale));
       }
@@ -132,11 +141,14 @@ struct QuantAvx2 {
   static HWY_INLINE void PairsU4(const std::uint8_t* w, const std::int8_t* const* q, int k,
                                  I* pairs) {
     const I mask = _mm256_set1_epi8(15);
+    HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) pairs[c] = ZeroI();
+    HWY_UNROLL(8)
     for (int v = 0; v < 4; ++v) {
       const I nibbles = Load(w + 32 * v);
       const I low = _mm256_and_si256(nibbles, mask);
       const I high = _mm256_and_si256(_mm256_srli_epi16(nibbles, 4), mask);
+      HWY_UNROLL(8)
       for (int c = 0; c < kColumns; ++c) {
         const I first = _mm256_maddubs_epi16(low, Broadcast(q[c] + k + 8 * v));
         const I second = _mm256_maddubs_epi16(high, Broadcast(q[c] + k + 8 * v + 4));
@@ -155,11 +167,13 @@ struct QuantAvx2 {
     const I nibbles[2] = {Load(low), Load(low + 32)};
     const I highs[4] = {_mm256_slli_epi16(bits, 4), _mm256_slli_epi16(bits, 2), bits,
                         _mm256_srli_epi16(bits, 2)};
+    HWY_UNROLL(8)
     for (int half = 0; half < 2; ++half) {
       const I first = _mm256_or_si256(_mm256_and_si256(nibbles[half], mask),
                                       _mm256_and_si256(highs[2 * half], mask_high));
       const I second = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16(nibbles[half], 4), mask),
                                        _mm256_and_si256(highs[2 * half + 1], mask_high));
+      HWY_UNROLL(8)
       for (int c = 0; c < kColumns; ++c) {
         const std::int8_t* at = q[c] + k + 8 * half;
         const I pairs = _mm256_add_epi16(_mm256_maddubs_epi16(first, Broadcast(at)),
@@ -175,6 +189,7 @@ struct QuantAvx2 {
                                    I* sums) {
     const I weights = Load(w + 32 * step);
     const I sizes = _mm256_abs_epi8(weights);
+    HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) {
       const I signed_q = _mm256_sign_epi8(Broadcast(q[c] + 4 * step), weights);
       const I pairs = _mm256_maddubs_epi16(sizes, signed_q);

@@ -18,11 +18,12 @@ struct QuantTileOf {
   using F = typename Isa::F;
   using I = typename Isa::I;
 
-  static HWY_INLINE void Run(const QuantTile& tile) {
+  static HWY_NOINLINE void Run(const QuantTile& tile) {
     constexpr bool kBlock32 = kForm <= PackedForm::kI8x32Offset;
     const PackedLayout layout = LayoutOf(kForm);
     F y[kColumns];
-    for (F& sum : y) sum = Isa::ZeroF();
+    HWY_UNROLL(8)
+    for (int c = 0; c < kColumns; ++c) y[c] = Isa::ZeroF();
     const std::uint8_t* chunk = tile.w;
     for (std::size_t b = 0; b < tile.chunks; ++b, chunk += layout.bytes()) {
       if constexpr (kBlock32) {
@@ -31,6 +32,7 @@ struct QuantTileOf {
         AddBlock256(tile, b, chunk, layout, y);
       }
     }
+    HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) Isa::StoreCanonical(y[c], tile.y[c]);
   }
 
@@ -61,6 +63,7 @@ struct QuantTileOf {
   static HWY_INLINE void AddBlock32(const QuantTile& tile, std::size_t b, const std::uint8_t* chunk,
                                     const PackedLayout& layout, F* y) {
     const std::int8_t* q[kColumns];
+    HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) q[c] = tile.q[c] + 32 * b;
     I sums[kColumns];
     if constexpr (kForm == PackedForm::kU4x32 || kForm == PackedForm::kU4x32Offset) {
@@ -69,6 +72,7 @@ struct QuantTileOf {
       Isa::template SumI8<kColumns>(chunk + layout.low(), q, sums);
     }
     const F d = Isa::LoadF16(chunk);
+    HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) {
       const F scale = Isa::SetF(tile.scales[c][b]);
       if constexpr (kForm == PackedForm::kU4x32) {
@@ -87,11 +91,14 @@ struct QuantTileOf {
                                      const std::uint8_t* chunk, const PackedLayout& layout, F* y) {
     constexpr std::size_t kPairBytes = 2 * kPackedRows;
     I sums[kColumns];
-    for (I& sum : sums) sum = Isa::ZeroI();
+    HWY_UNROLL(8)
+    for (int c = 0; c < kColumns; ++c) sums[c] = Isa::ZeroI();
+    HWY_UNROLL(1)
     for (std::size_t p = 0; p < layout.scale_pairs; ++p) {
       const std::uint8_t* scales = chunk + layout.scales() + p * kPairBytes;
       const std::size_t k = 256 / layout.scale_pairs * p;
       const std::int8_t* q[kColumns];
+      HWY_UNROLL(8)
       for (int c = 0; c < kColumns; ++c) q[c] = tile.q[c] + 256 * b + k;
       if constexpr (kForm == PackedForm::kU4x256) {
         Isa::template AddU4<kColumns>(chunk + layout.low() + 4 * k, scales, q, sums);
@@ -103,11 +110,13 @@ struct QuantTileOf {
       }
     }
     const F d = Isa::LoadF16(chunk);
+    HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) {
       const std::int16_t* totals = tile.sums[c] + 16 * b;
       const F scale = Isa::SetF(tile.scales[c][b]);
       if constexpr (kForm == PackedForm::kU6x256) {
         I zeros = Isa::ZeroI();
+        HWY_UNROLL(8)
         for (std::size_t p = 0; p < 8; ++p) {
           const std::uint8_t* scales = chunk + layout.scales() + p * kPairBytes;
           zeros = Isa::AddPairs(zeros, scales, totals[2 * p], totals[2 * p + 1]);
@@ -117,6 +126,7 @@ struct QuantTileOf {
       y[c] = Isa::Fma(Isa::Float(sums[c]), Isa::Mul(d, scale), y[c]);
       if constexpr (kForm == PackedForm::kU4x256 || kForm == PackedForm::kI8x256Minima) {
         I minima = Isa::ZeroI();
+        HWY_UNROLL(8)
         for (std::size_t p = 0; p < layout.minimum_pairs; ++p) {
           const std::uint8_t* pairs = chunk + layout.minima() + p * kPairBytes;
           // For sub-blocks of 32, two sums of 16 make one.
