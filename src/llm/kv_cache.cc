@@ -1,0 +1,114 @@
+#include "llm/kv_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+
+namespace shoal::llm {
+
+KvSequence::~KvSequence() {
+  for (const std::uint32_t page : pages_) cache_->GiveBack(page);
+}
+
+KvSequence::KvSequence(KvSequence&& other) noexcept
+    : cache_(other.cache_),
+      pages_(std::exchange(other.pages_, {})),
+      length_(std::exchange(other.length_, 0)) {}
+
+Status KvSequence::Grow(std::size_t length) {
+  const std::size_t wanted = (length + kPagePositions - 1) / kPagePositions;
+  const std::size_t had = pages_.size();
+  // What is written into next may belong to others, too.
+  const bool copy = length > length_ && length_ % kPagePositions != 0 &&
+                    cache_->pages_[pages_[length_ / kPagePositions]].users > 1;
+  std::uint32_t own = 0;
+  if (copy) {
+    SHOAL_ASSIGN_OR_RETURN(own, cache_->Take());
+  }
+  while (pages_.size() < wanted) {
+    const Result<std::uint32_t> page = cache_->Take();
+    if (!page.ok()) {
+      while (pages_.size() > had) {
+        cache_->GiveBack(pages_.back());
+        pages_.pop_back();
+      }
+      if (copy) cache_->GiveBack(own);
+      return page.status();
+    }
+    pages_.push_back(*page);
+  }
+  if (copy) {
+    std::uint32_t& shared = pages_[length_ / kPagePositions];
+    std::memcpy(cache_->pages_[own].data.data(), cache_->pages_[shared].data.data(),
+                cache_->shape_.page_bytes());
+    cache_->GiveBack(shared);
+    shared = own;
+  }
+  length_ = std::max(length_, length);
+  return {};
+}
+
+void KvSequence::Shrink(std::size_t length) {
+  SHOAL_CHECK_LE(length, length_);
+  const std::size_t kept = (length + kPagePositions - 1) / kPagePositions;
+  while (pages_.size() > kept) {
+    cache_->GiveBack(pages_.back());
+    pages_.pop_back();
+  }
+  length_ = length;
+}
+
+KvSequence KvSequence::Share(std::size_t length) const {
+  SHOAL_CHECK_LE(length, length_);
+  KvSequence other(*cache_);
+  const std::size_t shared = (length + kPagePositions - 1) / kPagePositions;
+  for (std::size_t i = 0; i < shared; ++i) {
+    ++cache_->pages_[pages_[i]].users;
+    other.pages_.push_back(pages_[i]);
+  }
+  other.length_ = length;
+  return other;
+}
+
+std::uint16_t* KvSequence::At(std::size_t layer, std::size_t part, std::size_t position) const {
+  const KvShape& shape = cache_->shape_;
+  KvCache::Page& page = cache_->pages_[pages_[position / kPagePositions]];
+  return reinterpret_cast<std::uint16_t*>(page.data.data()) + layer * shape.layer_elements() +
+         part * shape.head_elements() + position % kPagePositions * shape.head_dim;
+}
+
+std::uint16_t* KvSequence::Keys(std::size_t layer, std::size_t head, std::size_t position) const {
+  return At(layer, head, position);
+}
+
+std::uint16_t* KvSequence::Values(std::size_t layer, std::size_t head, std::size_t position) const {
+  return At(layer, cache_->shape_.kv_heads + head, position);
+}
+
+Result<std::uint32_t> KvCache::Take() {
+  if (!free_.empty()) {
+    const std::uint32_t page = free_.back();
+    free_.pop_back();
+    pages_[page].users = 1;
+    return page;
+  }
+  if (pages_.size() >= pages_max_) {
+    return Status(
+        Code::kResourceExhausted,
+        fmt::format("the KV cache is full: all of its {} pages of {} positions are in use",
+                    pages_max_, kPagePositions));
+  }
+  SHOAL_ASSIGN_OR_RETURN(AlignedBuffer data, AlignedBuffer::Make(shape_.page_bytes()));
+  pages_.push_back({std::move(data), 1});
+  return static_cast<std::uint32_t>(pages_.size() - 1);
+}
+
+void KvCache::GiveBack(std::uint32_t page) {
+  if (--pages_[page].users == 0) free_.push_back(page);
+}
+
+}  // namespace shoal::llm

@@ -1,0 +1,88 @@
+// KvCache: the keys and values that a stage has computed, as F16, in pages of 64 positions for all
+// of its layers. A sequence is a list of pages; pages of a common beginning are shared, and copied
+// when one of the sequences writes into them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "tensor/aligned_buffer.h"
+
+namespace shoal::llm {
+
+inline constexpr std::size_t kPagePositions = 64;
+
+struct KvShape {
+  std::size_t layers;
+  std::size_t kv_heads;
+  std::size_t head_dim;
+  std::size_t head_elements() const { return kPagePositions * head_dim; }
+  std::size_t layer_elements() const { return 2 * kv_heads * head_elements(); }
+  std::size_t page_bytes() const { return layers * layer_elements() * sizeof(std::uint16_t); }
+};
+
+class KvCache;
+
+// The pages of one sequence. Gives them back when it ends; must not outlive its cache.
+class KvSequence {
+ public:
+  explicit KvSequence(KvCache& cache) : cache_(&cache) {}
+  ~KvSequence();
+  KvSequence(KvSequence&& other) noexcept;
+  KvSequence& operator=(KvSequence&& other) = delete;
+
+  std::size_t length() const { return length_; }
+
+  // Room for positions up to `length`, all of which may be written from the present length on.
+  // kResourceExhausted: the cache is full; nothing has changed.
+  Status Grow(std::size_t length);
+  // Forgets what comes after.  REQUIRES: length <= length().
+  void Shrink(std::size_t length);
+  // A sequence with the same first `length` positions. REQUIRES: length <= length().
+  KvSequence Share(std::size_t length) const;
+
+  // Where the keys (values) of a head and position begin: head_dim F16 numbers; later positions of
+  // the page follow.
+  std::uint16_t* Keys(std::size_t layer, std::size_t head, std::size_t position) const;
+  std::uint16_t* Values(std::size_t layer, std::size_t head, std::size_t position) const;
+
+ private:
+  friend class KvCache;
+  std::uint16_t* At(std::size_t layer, std::size_t part, std::size_t position) const;
+
+  KvCache* cache_;
+  std::vector<std::uint32_t> pages_;
+  std::size_t length_ = 0;
+};
+
+// Not thread-safe. Memory is taken for each page when it is first used.
+class KvCache {
+ public:
+  KvCache(KvShape shape, std::size_t pages_max) : shape_(shape), pages_max_(pages_max) {}
+  KvCache(const KvCache&) = delete;
+  KvCache& operator=(const KvCache&) = delete;
+
+  const KvShape& shape() const { return shape_; }
+  std::size_t pages_used() const { return pages_.size() - free_.size(); }
+  std::size_t pages_max() const { return pages_max_; }
+
+ private:
+  friend class KvSequence;
+  struct Page {
+    AlignedBuffer data;
+    std::uint32_t users = 0;
+  };
+
+  Result<std::uint32_t> Take();
+  void GiveBack(std::uint32_t page);
+
+  KvShape shape_;
+  std::size_t pages_max_;
+  std::vector<Page> pages_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace shoal::llm
