@@ -1,9 +1,8 @@
 #include "llm/kv_cache.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -97,10 +96,9 @@ Result<std::uint32_t> KvCache::Take() {
     return page;
   }
   if (pages_.size() >= pages_max_) {
-    return Status(
-        Code::kResourceExhausted,
-        fmt::format("the KV cache is full: all of its {} pages of {} positions are in use",
-                    pages_max_, kPagePositions));
+    return Status(Code::kResourceExhausted,
+                  "the KV cache is full: all of its " + std::to_string(pages_max_) + " pages of " +
+                      std::to_string(kPagePositions) + " positions are in use");
   }
   SHOAL_ASSIGN_OR_RETURN(AlignedBuffer data, AlignedBuffer::Make(shape_.page_bytes()));
   pages_.push_back({std::move(data), 1});

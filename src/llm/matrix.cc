@@ -1,7 +1,5 @@
 #include "llm/matrix.h"
 
-#include <fmt/format.h>
-
 #include <string>
 #include <utility>
 
@@ -47,9 +45,9 @@ Result<Matrix> Matrix::Make(std::string_view name, DType dtype, std::span<const 
       break;
   }
   if (!kernels::PackedWeights::Supports(dtype)) {
-    return Status(Code::kInvalidArgument,
-                  fmt::format("{}: there are no products with weights of type {}", name,
-                              std::string(Info(dtype).name)));
+    return Status(Code::kInvalidArgument, std::string(name) +
+                                              ": there are no products with weights of type " +
+                                              std::string(Info(dtype).name));
   }
   SHOAL_ASSIGN_OR_RETURN(matrix.packed_,
                          kernels::PackedWeights::Make(dtype, bytes, rows, k, parallel));
