@@ -14,19 +14,31 @@
 
 #include "kernels/quant_ref.h"
 #include "kernels/quant_tile.h"
+#if defined(__aarch64__)
+#include "kernels/quant_arm.h"
+#endif
 
-#define SHOAL_QUANT_X86 (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2)
-#if SHOAL_QUANT_X86
+#if SHOAL_SIMD
+#if HWY_TARGET == HWY_NEON
+#include "kernels/quant_isa_arm-inl.h"
+#else
 #include "kernels/quant_isa_x86-inl.h"
+#endif
 #include "kernels/quant_tile-inl.h"
 HWY_BEFORE_NAMESPACE();
 namespace shoal::kernels::HWY_NAMESPACE {
 
-void SimdQuantTile(PackedForm form, const QuantTile& tile) { RunQuantTile<QuantAvx2>(form, tile); }
+#if HWY_TARGET == HWY_NEON
+using QuantIsa = QuantNeon<WidenedDot4>;
+#else
+using QuantIsa = QuantAvx2;
+#endif
+
+void SimdQuantTile(PackedForm form, const QuantTile& tile) { RunQuantTile<QuantIsa>(form, tile); }
 
 }  // namespace shoal::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-#endif
+#endif  // SHOAL_SIMD
 
 #if HWY_ONCE
 namespace shoal::kernels {
