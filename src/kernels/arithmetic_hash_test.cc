@@ -8,12 +8,15 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "kernels/attention.h"
 #include "kernels/convert.h"
 #include "kernels/dot_i8.h"
 #include "kernels/elementwise.h"
 #include "kernels/kernel_testing.h"
 #include "kernels/math.h"
 #include "kernels/matvec.h"
+#include "kernels/quant_matmul.h"
+#include "kernels/quant_testing.h"
 #include "kernels/reduce.h"
 #include "kernels/rmsnorm.h"
 #include "kernels/softmax.h"
@@ -180,6 +183,43 @@ TEST(ArithmeticHashTest, Integers) {
     std::vector<std::int32_t> y(6 * kRows);
     MatMulI8(bytes, columns, kRowSize, y, parallel, target);
     return y;
+  });
+}
+
+TEST(ArithmeticHashTest, QuantMatMul) {
+  constexpr std::size_t kOutputs = 20;
+  constexpr std::size_t kK = 1024;
+  const std::vector<float> x = PlainFloats(5 * kK, 1);
+  Serial serial;
+  ExpectHash("quantised products", 0x499f87e13a9ff19b, [&](Parallel& parallel, Target target) {
+    std::vector<float> all;
+    for (const DType dtype : kPackedTypes) {
+      const auto w =
+          PackedWeights::Make(dtype, RandomBlocks(dtype, kOutputs * kK, 2), kOutputs, kK, serial);
+      SHOAL_CHECK(w.ok());
+      QuantizedRows rows;
+      rows.Assign(x, kK, LayoutOf(w->form()).block, parallel, target);
+      std::vector<float> y(kOutputs * rows.rows());
+      QuantMatMul(*w, rows, y, parallel, target);
+      all.insert(all.end(), y.begin(), y.end());
+    }
+    return all;
+  });
+}
+
+TEST(ArithmeticHashTest, Attention) {
+  constexpr std::size_t kDim = 80;
+  const std::vector<float> q = PlainFloats(kDim, 1);
+  std::vector<std::uint16_t> keys;
+  std::vector<std::uint16_t> values;
+  for (const float k : PlainFloats(100 * kDim, 2)) keys.push_back(F16FromFloat(0.001F * k));
+  for (const float v : PlainFloats(100 * kDim, 3)) values.push_back(F16FromFloat(v));
+  const KvBlock blocks[] = {{keys.data(), values.data(), 64},
+                            {keys.data() + 64 * kDim, values.data() + 64 * kDim, 36}};
+  ExpectHash("attention", 0x529a7397d233fce7, [&](Parallel&, Target target) {
+    std::vector<float> out(kDim);
+    Attend(q, blocks, 0.1F, out, target);
+    return out;
   });
 }
 

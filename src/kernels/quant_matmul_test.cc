@@ -8,50 +8,10 @@
 #include "kernels/block_parts.h"
 #include "kernels/float16.h"
 #include "kernels/kernel_testing.h"
+#include "kernels/quant_testing.h"
 
 namespace shoal::kernels {
 namespace {
-
-constexpr DType kTypes[] = {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0,   DType::kQ5_1,
-                            DType::kQ8_0, DType::kQ2_K, DType::kQ3_K,   DType::kQ4_K,
-                            DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS};
-
-// Where the F16 numbers of a block are; -1 for none.
-std::pair<int, int> HalvesOf(DType dtype) {
-  switch (dtype) {
-    case DType::kQ4_1:
-    case DType::kQ5_1:
-    case DType::kQ4_K:
-    case DType::kQ5_K:
-      return {0, 2};
-    case DType::kQ2_K:
-      return {80, 82};
-    case DType::kQ3_K:
-      return {108, -1};
-    case DType::kQ6_K:
-      return {208, -1};
-    default:
-      return {0, -1};
-  }
-}
-
-// Any bits but for the F16 numbers, which are ordinary ones.
-std::vector<std::byte> RandomBlocks(DType dtype, std::size_t elements, std::uint64_t seed) {
-  const DTypeInfo& info = Info(dtype);
-  std::vector<std::byte> bytes(elements / info.block_elements * info.block_bytes);
-  Random random(seed);
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.Bits());
-  const auto [first, second] = HalvesOf(dtype);
-  for (std::size_t at = 0; at < bytes.size(); at += info.block_bytes) {
-    for (const int offset : {first, second}) {
-      if (offset < 0) continue;
-      const float value = 0.01F + 0.001F * static_cast<float>(random.Bits() % 100);
-      const std::uint16_t bits = F16FromFloat(value);
-      std::memcpy(bytes.data() + at + offset, &bits, sizeof bits);
-    }
-  }
-  return bytes;
-}
 
 double WeightOf(DType dtype, const BlockParts& parts, std::size_t i) {
   const double d = FloatFromF16(parts.d);
@@ -73,7 +33,7 @@ TEST(QuantMatMulTest, IsTheProductOfWhatTheFilesSay) {
   constexpr std::size_t kRows = 13;
   constexpr std::size_t kK = 512;
   Serial serial;
-  for (const DType dtype : kTypes) {
+  for (const DType dtype : kPackedTypes) {
     const std::vector<std::byte> blocks = RandomBlocks(dtype, kRows * kK, 3);
     const auto w = PackedWeights::Make(dtype, blocks, kRows, kK, serial);
     ASSERT_TRUE(w.ok());
@@ -111,7 +71,7 @@ TEST(QuantMatMulTest, TargetsThreadsAndColumnsGiveTheSameBits) {
   constexpr std::size_t kK = 768;
   constexpr std::size_t kColumns = 7;
   Serial serial;
-  for (const DType dtype : kTypes) {
+  for (const DType dtype : kPackedTypes) {
     const std::vector<std::byte> blocks = RandomBlocks(dtype, kRows * kK, 7);
     const auto w = PackedWeights::Make(dtype, blocks, kRows, kK, serial);
     ASSERT_TRUE(w.ok());
@@ -135,7 +95,7 @@ TEST(QuantMatMulTest, TargetsThreadsAndColumnsGiveTheSameBits) {
 TEST(QuantMatMulTest, LimitsDoNotOverflow) {
   constexpr std::size_t kK = 512;
   Serial serial;
-  for (const DType dtype : kTypes) {
+  for (const DType dtype : kPackedTypes) {
     for (const std::byte fill :
          {std::byte{0x00}, std::byte{0xff}, std::byte{0x80}, std::byte{0x7f}}) {
       const DTypeInfo& info = Info(dtype);
