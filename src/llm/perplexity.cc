@@ -1,0 +1,72 @@
+#include "llm/perplexity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace shoal::llm {
+namespace {
+
+// -log of the probability that `logits` give to a token. For a report, not for the arithmetic.
+double Surprise(std::span<const float> logits, std::int32_t token) {
+  const double max = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - max);
+  return std::log(sum) + max - static_cast<double>(logits[static_cast<std::size_t>(token)]);
+}
+
+struct Sums {
+  double surprise = 0;
+  double squares = 0;
+  std::size_t count = 0;
+
+  void Add(double value) {
+    surprise += value;
+    squares += value * value;
+    ++count;
+  }
+  PerplexityResult Result(std::size_t windows) const {
+    const auto n = static_cast<double>(count);
+    const double mean = surprise / n;
+    const double variance = std::max(0.0, squares / n - mean * mean);
+    PerplexityResult result;
+    result.perplexity = std::exp(mean);
+    result.error = count > 1 ? result.perplexity * std::sqrt(variance / (n - 1)) : 0;
+    result.windows = windows;
+    result.predicted = count;
+    return result;
+  }
+};
+
+}  // namespace
+
+Result<PerplexityResult> MeasurePerplexity(
+    Engine& engine, std::span<const std::int32_t> tokens, std::optional<std::int32_t> begin,
+    std::size_t window, std::size_t windows_max,
+    const std::function<void(const PerplexityResult&)>& progress) {
+  const std::size_t windows = std::min(windows_max, tokens.size() / window);
+  if (windows == 0) {
+    return Status(Code::kInvalidArgument, "the text has " + std::to_string(tokens.size()) +
+                                              " tokens, fewer than a window of " +
+                                              std::to_string(window));
+  }
+  Sums sums;
+  for (std::size_t w = 0; w < windows; ++w) {
+    std::vector<std::int32_t> part(tokens.begin() + static_cast<std::ptrdiff_t>(w * window),
+                                   tokens.begin() + static_cast<std::ptrdiff_t>((w + 1) * window));
+    if (begin) part[0] = *begin;
+    const std::size_t half = window / 2;
+    KvSequence sequence = engine.NewSequence();
+    SHOAL_ASSIGN_OR_RETURN(const std::span<const float> logits,
+                           engine.Feed(sequence, part, window - half));
+    for (std::size_t i = half; i + 1 < window; ++i) {
+      const std::size_t vocab = engine.vocab();
+      sums.Add(Surprise(logits.subspan((i - half) * vocab, vocab), part[i + 1]));
+    }
+    if (progress) progress(sums.Result(w + 1));
+  }
+  return sums.Result(windows);
+}
+
+}  // namespace shoal::llm
