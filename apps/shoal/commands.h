@@ -37,6 +37,12 @@ void AddPlot(CLI::App& app);
 void AddModel(CLI::App& app);
 // `shoal quantize`: a model with smaller weights.
 void AddQuantize(CLI::App& app);
+// `shoal generate`: a language model goes on with a text.
+void AddGenerate(CLI::App& app);
+// `shoal perplexity`: how well it predicts one.
+void AddPerplexity(CLI::App& app);
+// `shoal tokenize`: how a model cuts a text into tokens.
+void AddTokenize(CLI::App& app);
 
 // What to tell a user whose CPU none of our vector kernels run on; else empty.
 std::string SlowKernelsWarning();

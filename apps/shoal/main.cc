@@ -22,6 +22,9 @@ int main(int argc, char** argv) {
   shoal::AddPlot(app);
   shoal::AddModel(app);
   shoal::AddQuantize(app);
+  shoal::AddGenerate(app);
+  shoal::AddPerplexity(app);
+  shoal::AddTokenize(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
     fmt::print(stderr, "shoal: {}\n", warning);
   }
