@@ -43,14 +43,15 @@ void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size) {
 // NOLINTEND(bugprone-reserved-identifier)
 }
 
-// The other forms of new and delete call these.
+// The other forms of new and delete call these. Not inline: GCC takes the pair of new and free,
+// seen together, for a mistake.
 void* operator new(std::size_t size) {
   ++allocations;
   if (void* memory = __real_malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace shoal::train {
 namespace {
