@@ -50,7 +50,9 @@ std::size_t BytesOf(DType dtype, std::size_t elements) {
   return elements / Info(dtype).block_elements * Info(dtype).block_bytes;
 }
 
-// Converts `elements` from `from` on; both types have whole blocks there.
+bool IsFinite(float x) { return std::isfinite(x); }
+
+// Brings one tensor into its new type.
 class Converter {
  public:
   Converter(const llm::PlannedTensor& planned, Parallel& parallel)
@@ -77,7 +79,7 @@ class Converter {
       const std::size_t begin = task * kTask;
       ConvertTask(at, begin, std::min(kTask, count - begin));
     });
-    const auto bad = std::ranges::find_if_not(floats_, [](float x) { return std::isfinite(x); });
+    const auto bad = std::find_if_not(floats_.begin(), floats_.end(), IsFinite);
     if (bad == floats_.end()) return {};
     return Status(Code::kCorruption,
                   "tensor \"" + std::string(tensor_.name) + "\" is not finite at element " +
@@ -90,7 +92,7 @@ class Converter {
         tensor_.dtype,
         tensor_.bytes.subspan(BytesOf(tensor_.dtype, piece + begin), BytesOf(tensor_.dtype, count)),
         floats);
-    if (!std::ranges::all_of(floats, [](float x) { return std::isfinite(x); })) return;
+    if (!std::all_of(floats.begin(), floats.end(), IsFinite)) return;
     kernels::Quantize(
         dtype_, floats,
         std::span(converted_).subspan(BytesOf(dtype_, begin), BytesOf(dtype_, count)));
@@ -143,7 +145,7 @@ void WarnIfQuantizedBefore(const std::vector<llm::PlannedTensor>& plan) {
   const auto again = [](const llm::PlannedTensor& planned) {
     return planned.dtype != planned.tensor->dtype && IsQuantized(planned.tensor->dtype);
   };
-  if (std::ranges::none_of(plan, again)) return;
+  if (std::none_of(plan.begin(), plan.end(), again)) return;
   fmt::print(stderr,
              "shoal: the input is quantised already: from F16 or F32 the result would be better\n");
 }

@@ -124,12 +124,12 @@ double AffineError(std::span<const float> x, const Affine& affine, int steps) {
 }
 
 Affine FitAffine(std::span<const float> x, int steps, OffsetLimit limit, float (*snap)(float)) {
-  const auto [low, high] = std::ranges::minmax(x);
-  const float start = limit == OffsetLimit::kNotPositive ? std::min(low, 0.0F) : low;
+  const auto [lowest, highest] = std::minmax_element(x.begin(), x.end());
+  const float start = limit == OffsetLimit::kNotPositive ? std::min(*lowest, 0.0F) : *lowest;
   Affine best = {0.0F, snap(start)};
   double best_error = AffineError(x, best, steps);
   // Half of each: two numbers of opposite sign can be further apart than a float.
-  const float half_range = 0.5F * high - 0.5F * start;
+  const float half_range = 0.5F * *highest - 0.5F * start;
   for (const float step : kDivisorSteps) {
     const Affine obvious = {half_range / (0.5F * (static_cast<float>(steps) + step)), start};
     const Sums sums = SumUp(x, obvious, 0, steps);

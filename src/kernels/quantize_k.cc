@@ -131,8 +131,10 @@ void StoreSixBits(const std::array<std::uint8_t, kLargeBlock>& steps, std::byte*
       out[64 * half + i] = static_cast<std::byte>((q[i] & 15U) | ((q[i + 64] & 15U) << 4U));
     }
     for (std::size_t i = 0; i < 32; ++i) {
-      const std::uint32_t high = (q[i] >> 4U) | ((q[i + 32] >> 4U) << 2U) |
-                                 ((q[i + 64] >> 4U) << 4U) | ((q[i + 96] >> 4U) << 6U);
+      std::uint32_t high = 0;
+      for (std::size_t part = 0; part < 4; ++part) {
+        high |= static_cast<std::uint32_t>(q[32 * part + i] >> 4U) << (2 * part);
+      }
       out[128 + 32 * half + i] = static_cast<std::byte>(high);
     }
   }

@@ -36,7 +36,7 @@ Result<std::uint32_t> ReadVersion(GgufCursor& cursor) {
   SHOAL_ASSIGN_OR_RETURN(const auto magic, cursor.Bytes(4, "the first four bytes"));
   const std::array<std::byte, 4> wanted = {std::byte{'G'}, std::byte{'G'}, std::byte{'U'},
                                            std::byte{'F'}};
-  if (!std::ranges::equal(magic, wanted)) {
+  if (!std::equal(magic.begin(), magic.end(), wanted.begin())) {
     return Corrupt("not a GGUF file: it does not begin with \"GGUF\"");
   }
   SHOAL_ASSIGN_OR_RETURN(const std::uint64_t version, cursor.Number(4, "the version"));
@@ -73,7 +73,8 @@ Result<GgufType> ReadType(GgufCursor& cursor, std::string_view what) {
 }
 
 Status CheckBools(std::span<const std::byte> values) {
-  if (std::ranges::all_of(values, [](std::byte b) { return b <= std::byte{1}; })) return {};
+  const auto is_bool = [](std::byte value) { return value <= std::byte{1}; };
+  if (std::all_of(values.begin(), values.end(), is_bool)) return {};
   return Corrupt("a bool is neither 0 nor 1");
 }
 
@@ -223,8 +224,9 @@ Status Place(TensorRecord& record, std::span<const std::byte> data, std::size_t 
 
 // No byte may belong to two tensors.
 Status CheckOverlaps(std::vector<const TensorRecord*> records) {
-  std::ranges::sort(records, {},
-                    [](const TensorRecord* r) { return std::pair(r->offset, r->byte_size); });
+  std::sort(records.begin(), records.end(), [](const TensorRecord* a, const TensorRecord* b) {
+    return std::pair(a->offset, a->byte_size) < std::pair(b->offset, b->byte_size);
+  });
   for (std::size_t i = 1; i < records.size(); ++i) {
     const TensorRecord& before = *records[i - 1];
     if (before.offset + before.byte_size > records[i]->offset) {

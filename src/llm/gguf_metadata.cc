@@ -1,9 +1,7 @@
 #include "llm/gguf_metadata.h"
 
-#include <algorithm>
 #include <bit>
 #include <limits>
-#include <numeric>
 #include <optional>
 
 #include "wire/little_endian.h"
@@ -75,27 +73,22 @@ std::string GgufValue::Describe() const {
 }
 
 Result<GgufMetadata> GgufMetadata::Make(std::string_view file, std::vector<GgufEntry> entries) {
+  std::vector<std::string_view> keys;
+  keys.reserve(entries.size());
+  for (const GgufEntry& entry : entries) keys.push_back(entry.key);
   GgufMetadata metadata;
   metadata.file_ = file;
   metadata.entries_ = std::move(entries);
-  const auto& all = metadata.entries_;
-  auto& order = metadata.by_key_;
-  order.resize(all.size());
-  std::iota(order.begin(), order.end(), 0U);
-  const auto key = [&all](std::uint32_t i) { return all[i].key; };
-  std::ranges::sort(order, {}, key);
-  const auto twice = std::ranges::adjacent_find(order, {}, key);
-  if (twice != order.end()) {
-    return Status(Code::kCorruption, "key \"" + std::string(all[*twice].key) + "\" is there twice");
+  metadata.by_key_ = NameIndex(keys);
+  if (const auto twice = metadata.by_key_.Duplicate()) {
+    return Status(Code::kCorruption, "key \"" + std::string(*twice) + "\" is there twice");
   }
   return metadata;
 }
 
 const GgufValue* GgufMetadata::Find(std::string_view key) const {
-  const auto key_of = [this](std::uint32_t i) { return entries_[i].key; };
-  const auto found = std::ranges::lower_bound(by_key_, key, {}, key_of);
-  if (found == by_key_.end() || key_of(*found) != key) return nullptr;
-  return &entries_[*found].value;
+  const auto found = by_key_.Find(key);
+  return found ? &entries_[*found].value : nullptr;
 }
 
 Status GgufMetadata::Mismatch(std::string_view key, const GgufValue& value,

@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "llm/gguf_types.h"
+#include "llm/name_index.h"
 
 namespace shoal::llm {
 
@@ -77,7 +78,7 @@ class GgufMetadata {
 
   std::string file_;
   std::vector<GgufEntry> entries_;
-  std::vector<std::uint32_t> by_key_;  // Indices into entries_, in the order of their keys.
+  NameIndex by_key_;
 };
 
 }  // namespace shoal::llm

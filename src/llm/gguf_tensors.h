@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
+#include "llm/name_index.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 
@@ -35,7 +35,7 @@ class GgufTensors {
 
  private:
   std::vector<GgufTensor> tensors_;
-  std::vector<std::uint32_t> by_name_;  // Indices into tensors_, in the order of their names.
+  NameIndex by_name_;
 };
 
 }  // namespace shoal::llm

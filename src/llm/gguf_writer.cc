@@ -28,7 +28,7 @@ std::size_t ZerosAfter(std::size_t bytes) {
 }  // namespace
 
 void GgufWriter::BeginValue(std::string_view key, GgufType type) {
-  SHOAL_CHECK(std::ranges::find(keys_, key) == keys_.end());
+  SHOAL_CHECK(std::find(keys_.begin(), keys_.end(), key) == keys_.end());
   SHOAL_CHECK(key != "general.alignment");
   keys_.emplace_back(key);
   AppendString(key, values_);
@@ -79,7 +79,7 @@ void GgufWriter::SetIntegers(std::string_view key, std::span<const std::int32_t>
 }
 
 void GgufWriter::Copy(const GgufEntry& entry) {
-  SHOAL_CHECK(std::ranges::find(keys_, entry.key) == keys_.end());
+  SHOAL_CHECK(std::find(keys_.begin(), keys_.end(), entry.key) == keys_.end());
   SHOAL_CHECK(entry.key != "general.alignment");
   keys_.emplace_back(entry.key);
   AppendString(entry.key, values_);
@@ -88,7 +88,8 @@ void GgufWriter::Copy(const GgufEntry& entry) {
 }
 
 void GgufWriter::AddTensor(std::string_view name, DType dtype, const Shape& shape) {
-  SHOAL_CHECK(std::ranges::find(tensors_, name, &Tensor::name) == tensors_.end());
+  SHOAL_CHECK(std::none_of(tensors_.begin(), tensors_.end(),
+                           [&](const Tensor& tensor) { return tensor.name == name; }));
   const auto bytes = ByteSize(dtype, shape);
   SHOAL_CHECK(bytes.ok());
   tensors_.push_back({std::string(name), dtype, shape, *bytes});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <system_error>
 #include <utility>
 
@@ -104,13 +105,10 @@ Status CheckTensors(const GgufModel& model, const ModelConfig& config) {
     SHOAL_RETURN_IF_ERROR(CheckTensor(model, spec));
     known.push_back(std::move(spec.name));
   }
-  std::ranges::sort(known);
+  std::sort(known.begin(), known.end());
   for (const GgufTensor& tensor : model.tensors()) {
     if (IsIgnored(tensor.name)) continue;
-    if (std::ranges::binary_search(known, tensor.name, {},
-                                   [](const auto& name) { return std::string_view(name); })) {
-      continue;
-    }
+    if (std::binary_search(known.begin(), known.end(), tensor.name, std::less<>())) continue;
     return Status(Code::kInvalidArgument,
                   model.name() + ": has a tensor \"" + std::string(tensor.name) +
                       "\", which is no part of a model of architecture " +

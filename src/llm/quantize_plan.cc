@@ -1,8 +1,6 @@
 #include "llm/quantize_plan.h"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "llm/model_tensors.h"
 
@@ -23,9 +21,8 @@ constexpr std::array<Mixture, 10> kMixtures = {{
 }};
 
 std::string UpperCase(std::string_view text) {
-  std::string upper(text);
-  std::ranges::transform(upper, upper.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::string upper;
+  for (const char c : text) upper += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return upper;
 }
 
