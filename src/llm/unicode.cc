@@ -76,6 +76,14 @@ std::uint16_t ClassesOf(char32_t code) {
   return code < 128 ? AsciiClasses()[code] : ComputeClasses(code);
 }
 
+char32_t ToUpper(char32_t code) {
+  return static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(code)));
+}
+
+char32_t ToLower(char32_t code) {
+  return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code)));
+}
+
 std::string ComposedForm(std::string_view text) {
   utf8proc_uint8_t* composed = nullptr;
   const utf8proc_ssize_t size =

@@ -25,6 +25,10 @@ enum CharacterClass : std::uint16_t {
 // The classes of `code`, or-ed together; 0 for controls, unassigned and private characters.
 std::uint16_t ClassesOf(char32_t code);
 
+// One character's other case; itself if it has none. (ß stays: it would become two.)
+char32_t ToUpper(char32_t code);
+char32_t ToLower(char32_t code);
+
 // Normalisation form C. REQUIRES: `text` is valid UTF-8.
 std::string ComposedForm(std::string_view text);
 
