@@ -360,5 +360,6 @@ CONSTRUCTS = [
     ("generation", "{% generation %}x{{ 1 }}{% endgeneration %}", {}),
     ("repeat", "{{ 'ab' * 3 }}{{ '=' * 0 }}", {}),
     ("equality", "{{ [1, {'a': 2}] == [1, {'a': 2}] }}{{ 1 == 1.0 }}{{ '1' == 1 }}{{ none == false }}", {}),
+    ("min max format", "{{ [3, 1, 2]|min }}{{ [3, 1]|max }}{{ 'a{}b{}'.format(1, 'x') }}{{ none|selectattr('x')|list }}", {}),
     ("date", "{{ strftime_now('%d %B %Y, %A %b %m %y') }}", {}),
 ]

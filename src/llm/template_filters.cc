@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "llm/template_runtime_internal.h"
@@ -96,8 +97,14 @@ Result<Value> JoinFilter(TemplateRuntime& runtime, const Value& value, const Arg
   return Value(std::move(out));
 }
 
+// As Jinja has it, these filters find nothing in what is false, none among it.
+Result<std::vector<Value>> ElementsOrNone(TemplateRuntime& runtime, const Value& value) {
+  if (!value.IsTrue()) return std::vector<Value>();
+  return Elements(runtime, value);
+}
+
 Result<Value> Map(TemplateRuntime& runtime, const Value& value, const Arguments& arguments) {
-  SHOAL_ASSIGN_OR_RETURN(std::vector<Value> items, Elements(runtime, value));
+  SHOAL_ASSIGN_OR_RETURN(std::vector<Value> items, ElementsOrNone(runtime, value));
   const Value* attribute = arguments.Get(std::size_t{1} << 20U, "attribute");
   const Value* otherwise = arguments.Get(std::size_t{1} << 20U, "default");
   const Value* filter = arguments.Get(0, "filter");
@@ -123,7 +130,7 @@ Result<Value> Map(TemplateRuntime& runtime, const Value& value, const Arguments&
 // Those items whose test comes out as `wanted`: of the item itself, or of one of its fields.
 Result<Value> Choose(TemplateRuntime& runtime, const Value& value, const Arguments& arguments,
                      bool by_field, bool wanted) {
-  SHOAL_ASSIGN_OR_RETURN(const std::vector<Value> items, Elements(runtime, value));
+  SHOAL_ASSIGN_OR_RETURN(const std::vector<Value> items, ElementsOrNone(runtime, value));
   const std::size_t skip = by_field ? 1 : 0;
   SHOAL_ASSIGN_OR_RETURN(const MarkedString* path, arguments.GetString(0, "attribute"));
   if (by_field && path == nullptr) return Error("selectattr and rejectattr need a field");
@@ -153,6 +160,19 @@ Result<Value> End(TemplateRuntime& runtime, const Value& value, bool last) {
   SHOAL_ASSIGN_OR_RETURN(const std::vector<Value> items, Elements(runtime, value));
   if (items.empty()) return Value();
   return last ? items.back() : items.front();
+}
+
+// The least, or the greatest; undefined of nothing.
+Result<Value> Extreme(TemplateRuntime& runtime, const Value& value, bool greatest) {
+  SHOAL_ASSIGN_OR_RETURN(const std::vector<Value> items, Elements(runtime, value));
+  if (items.empty()) return Value();
+  Value best = items.front();
+  for (const Value& item : items) {
+    const auto better = greatest ? Less(best, item) : Less(item, best);
+    if (!better) return Error("these values cannot be compared");
+    if (*better) best = item;
+  }
+  return best;
 }
 
 Result<Value> Reverse(TemplateRuntime& runtime, const Value& value, const Arguments&) {
@@ -298,6 +318,10 @@ constexpr NamedFilter kFilters[] = {
      }},
     {"lower", ChangeText<Lower>},
     {"map", Map},
+    {"max",
+     [](TemplateRuntime& r, const Value& v, const Arguments&) { return Extreme(r, v, true); }},
+    {"min",
+     [](TemplateRuntime& r, const Value& v, const Arguments&) { return Extreme(r, v, false); }},
     {"reject", [](TemplateRuntime& r, const Value& v,
                   const Arguments& a) { return Choose(r, v, a, false, false); }},
     {"rejectattr", [](TemplateRuntime& r, const Value& v,

@@ -89,6 +89,25 @@ Answer CountMethod(const MarkedString& text, const Arguments& arguments) {
   return std::optional<Value>(count);
 }
 
+// "{} of {}".format(a, b): what stands in braces otherwise is not supported.
+Answer FormatMethod(TemplateRuntime& runtime, const MarkedString& text,
+                    const Arguments& arguments) {
+  const std::vector<MarkedString> parts = Split(text, {.separator = "{}"});
+  if (text.text().find_first_of("{}") != std::string::npos &&
+      parts.size() != arguments.positional.size() + 1) {
+    return Error("format: only '{}' is supported, once for each argument");
+  }
+  MarkedString out;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    out.Append(parts[i]);
+    if (i + 1 == parts.size()) break;
+    SHOAL_ASSIGN_OR_RETURN(const MarkedString value, Printed(arguments.positional[i]));
+    SHOAL_RETURN_IF_ERROR(runtime.SpendBytes(value.size()));
+    out.Append(value);
+  }
+  return std::optional<Value>(std::move(out));
+}
+
 bool AllAscii(const MarkedString& text, bool (*is)(char)) {
   return !text.empty() && std::ranges::all_of(text.text(), is);
 }
@@ -106,6 +125,7 @@ Answer StringMethod(TemplateRuntime& runtime, const MarkedString& text, std::str
   if (name == "replace") return ReplaceMethod(runtime, text, arguments);
   if (name == "find" || name == "rfind") return FindMethod(text, name == "rfind", arguments);
   if (name == "count") return CountMethod(text, arguments);
+  if (name == "format") return FormatMethod(runtime, text, arguments);
   if (name == "lower") return std::optional<Value>(Lower(text));
   if (name == "upper") return std::optional<Value>(Upper(text));
   if (name == "title") return std::optional<Value>(Title(text));
