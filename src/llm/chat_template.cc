@@ -139,7 +139,8 @@ const std::string& ChatTemplate::source() const { return parsed_->source; }
 
 std::optional<std::string_view> DefaultChatTemplate(const Vocabulary& vocabulary) {
   const auto has = [&](std::string_view token) {
-    return std::ranges::find(vocabulary.tokens, token) != vocabulary.tokens.end();
+    const auto end = vocabulary.tokens.end();
+    return std::find(vocabulary.tokens.begin(), end, token) != end;
   };
   if (has("<|im_start|>") && has("<|im_end|>")) return kChatMl;
   return std::nullopt;

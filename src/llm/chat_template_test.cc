@@ -104,6 +104,8 @@ TEST(ChatTemplate, ErrorsHaveLineAndColumn) {
             "chat template: line 2, column 11: the template ends, but 'endif' is missing");
   EXPECT_EQ(RenderError("a\n\n  {{ x.y.z }}"),
             "chat template: line 3, column 7: 'x' is undefined, so it has no field 'y'");
+  EXPECT_EQ(RenderError("{{ x[1:] }}"),
+            "chat template: line 1, column 5: 'x' is undefined, so it has no parts");
   EXPECT_EQ(RenderError("{{ 'x' "), "chat template: line 1, column 1: a tag does not end");
   EXPECT_EQ(RenderError("{{ 'x }}"), "chat template: line 1, column 4: a string does not end");
   EXPECT_EQ(RenderError("{# x"), "chat template: line 1, column 1: a comment does not end");

@@ -23,7 +23,8 @@ struct PreTokenizerDefaults {
 PreTokenizerDefaults DefaultsFor(std::string_view pre) {
   static constexpr std::string_view kLlama3[] = {"llama3",    "llama-v3", "llama-bpe", "falcon3",
                                                  "falcon-h1", "pixtral",  "midm-2.0",  "lfm2"};
-  if (std::ranges::find(kLlama3, pre) != std::end(kLlama3) || pre == "tekken") {
+  if (std::find(std::begin(kLlama3), std::end(kLlama3), pre) != std::end(kLlama3) ||
+      pre == "tekken") {
     return {.ignore_merges = true, .add_bos = true};
   }
   // Their tokenizer.json has the normaliser NFC, which GGUF cannot say.

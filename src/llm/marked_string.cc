@@ -69,7 +69,7 @@ std::vector<MarkedString> SplitFromRight(const MarkedString& text, std::string_v
     end = found;
   }
   parts.push_back(text.Part(0, end));
-  std::ranges::reverse(parts);
+  std::reverse(parts.begin(), parts.end());
   return parts;
 }
 

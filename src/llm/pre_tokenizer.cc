@@ -204,7 +204,8 @@ void Cut(std::span<const Rule> rules, Characters piece, std::vector<std::size_t>
 
 Result<const PreTokenizer*> FindPreTokenizer(std::string_view name) {
   for (const PreTokenizer& candidate : kPreTokenizers) {
-    if (std::ranges::find(candidate.names, name) != candidate.names.end()) return &candidate;
+    const auto end = candidate.names.end();
+    if (std::find(candidate.names.begin(), end, name) != end) return &candidate;
   }
   return Status(Code::kInvalidArgument, "pre-tokenizer '" + std::string(name) +
                                             "' is not supported; supported are " + ListOfNames());
@@ -226,7 +227,7 @@ std::vector<std::string_view> PreTokenizerNames() {
   for (const PreTokenizer& each : kPreTokenizers) {
     names.insert(names.end(), each.names.begin(), each.names.end());
   }
-  std::ranges::sort(names);
+  std::sort(names.begin(), names.end());
   return names;
 }
 

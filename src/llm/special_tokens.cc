@@ -21,7 +21,7 @@ bool LooksLikeControl(std::string_view text) {
       "<s>", "</s>", "<bos>", "<eos>", "<pad>", "<unk>", "<start_of_turn>", "<end_of_turn>"};
   return (text.starts_with("<|") && text.ends_with("|>")) ||
          (text.starts_with("<｜") && text.ends_with("｜>")) || IsBracketedName(text) ||
-         std::ranges::find(kNames, text) != std::end(kNames);
+         std::find(std::begin(kNames), std::end(kNames), text) != std::end(kNames);
 }
 
 unsigned char FirstByte(const std::string& text) { return static_cast<unsigned char>(text[0]); }
@@ -40,8 +40,9 @@ SpecialTokenFinder::SpecialTokenFinder(const Vocabulary& vocabulary) : first_byt
     entries_.push_back(
         {.text = std::move(text), .id = static_cast<TokenId>(id), .everywhere = everywhere});
   }
-  std::ranges::sort(entries_, {},
-                    [](const Entry& entry) { return std::tie(entry.text, entry.id); });
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.text, a.id) < std::tie(b.text, b.id);
+  });
   for (const Entry& entry : entries_) ++first_byte_[FirstByte(entry.text) + std::size_t{1}];
   for (std::size_t i = 1; i < first_byte_.size(); ++i) first_byte_[i] += first_byte_[i - 1];
 }
@@ -62,12 +63,12 @@ std::optional<SpecialMatch> SpecialTokenFinder::FindAt(std::string_view text, st
     }
     if (at + size == text.size()) break;
     const auto next = static_cast<unsigned char>(text[at + size]);
-    const auto byte_at = [size](const Entry& entry) {
-      return static_cast<unsigned char>(entry.text[size]);
-    };
-    const auto range = std::ranges::equal_range(first, last, next, {}, byte_at);
-    first = range.begin();
-    last = range.end();
+    first = std::lower_bound(first, last, next, [size](const Entry& entry, unsigned char wanted) {
+      return static_cast<unsigned char>(entry.text[size]) < wanted;
+    });
+    last = std::upper_bound(first, last, next, [size](unsigned char wanted, const Entry& entry) {
+      return wanted < static_cast<unsigned char>(entry.text[size]);
+    });
   }
   return longest;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <span>
 
@@ -200,7 +201,7 @@ Result<Value> ToFloat(TemplateRuntime&, const Value& value, const Arguments&) {
   double number = 0;
   if (const MarkedString* text = value.String()) {
     const std::string stripped = Strip(*text, Sides::kBoth).text();
-    std::from_chars(stripped.data(), stripped.data() + stripped.size(), number);
+    number = std::strtod(stripped.c_str(), nullptr);
   }
   return Value(number);
 }
@@ -227,8 +228,9 @@ Result<Value> SortItems(TemplateRuntime& runtime, std::vector<Value> items, cons
     keyed.emplace_back(std::move(by), item);
   }
   SHOAL_RETURN_IF_ERROR(runtime.SpendSteps(items.size() * 20));
-  std::ranges::stable_sort(
-      keyed, [](const auto& a, const auto& b) { return Less(a.first, b.first).value_or(false); });
+  std::stable_sort(keyed.begin(), keyed.end(), [](const auto& a, const auto& b) {
+    return Less(a.first, b.first).value_or(false);
+  });
   for (std::size_t i = 0; i < items.size(); ++i) items[i] = keyed[i].second;
   return NewList(runtime, std::move(items));
 }
@@ -238,7 +240,9 @@ Result<Value> Sort(TemplateRuntime& runtime, const Value& value, const Arguments
   SHOAL_ASSIGN_OR_RETURN(Value sorted,
                          SortItems(runtime, std::move(items), arguments.Get(2, "attribute")));
   const Value* reverse = arguments.Get(0, "reverse");
-  if (reverse != nullptr && reverse->IsTrue()) std::ranges::reverse(sorted.AsList()->items);
+  if (reverse != nullptr && reverse->IsTrue()) {
+    std::reverse(sorted.AsList()->items.begin(), sorted.AsList()->items.end());
+  }
   return sorted;
 }
 
@@ -253,9 +257,8 @@ Result<Value> Unique(TemplateRuntime& runtime, const Value& value, const Argumen
   std::vector<Value> unique;
   for (const Value& item : items) {
     SHOAL_RETURN_IF_ERROR(runtime.SpendSteps(unique.size()));
-    if (std::ranges::none_of(unique, [&](const Value& each) { return Equal(each, item); })) {
-      unique.push_back(item);
-    }
+    const auto same = [&](const Value& each) { return Equal(each, item); };
+    if (std::none_of(unique.begin(), unique.end(), same)) unique.push_back(item);
   }
   return NewList(runtime, std::move(unique));
 }
@@ -395,7 +398,8 @@ Result<bool> Compare(std::string_view name, const Value& left, const Value& righ
 
 Result<Value> ApplyFilter(TemplateRuntime& runtime, std::string_view name, const Value& value,
                           const Arguments& arguments) {
-  const auto* found = std::ranges::find(kFilters, name, &NamedFilter::name);
+  const auto* found = std::find_if(std::begin(kFilters), std::end(kFilters),
+                                   [name](const NamedFilter& each) { return each.name == name; });
   if (found == std::end(kFilters)) {
     return Error("the filter '" + std::string(name) + "' is not supported");
   }
@@ -406,7 +410,8 @@ Result<Value> ApplyFilter(TemplateRuntime& runtime, std::string_view name, const
 }
 
 Result<bool> ApplyTest(std::string_view name, const Value& value, const Arguments& arguments) {
-  const auto* found = std::ranges::find(kTests, name, &NamedTest::name);
+  const auto* found = std::find_if(std::begin(kTests), std::end(kTests),
+                                   [name](const NamedTest& each) { return each.name == name; });
   if (found != std::end(kTests)) return found->holds(value);
   const Value* other = arguments.Get(0, "other");
   if (other == nullptr) return Error("the test '" + std::string(name) + "' is not supported");

@@ -19,13 +19,21 @@ struct Scope {
   Scope* parent = nullptr;
   std::vector<std::pair<std::string, Value>> variables = {};
 
-  void Set(const std::string& name, Value value) {
-    const auto found = std::ranges::find(variables, name, &std::pair<std::string, Value>::first);
-    if (found == variables.end()) {
-      variables.emplace_back(name, std::move(value));
-    } else {
-      found->second = std::move(value);
+  // Of this scope; null if there is none.
+  const Value* Find(const std::string& name) const {
+    for (const auto& [key, value] : variables) {
+      if (key == name) return &value;
     }
+    return nullptr;
+  }
+
+  void Set(const std::string& name, Value value) {
+    for (auto& [key, old] : variables) {
+      if (key != name) continue;
+      old = std::move(value);
+      return;
+    }
+    variables.emplace_back(name, std::move(value));
   }
 };
 
@@ -233,16 +241,13 @@ class Interpreter {
 
   Value Lookup(const std::string& name, const Scope& scope) const {
     for (const Scope* at = &scope; at != nullptr; at = at->parent) {
-      const auto found =
-          std::ranges::find(at->variables, name, &std::pair<std::string, Value>::first);
-      if (found != at->variables.end()) return found->second;
+      if (const Value* found = at->Find(name)) return *found;
     }
-    const auto builtins = BuiltinNames();
-    const auto builtin = std::ranges::find(builtins, name);
-    if (builtin == builtins.end() || (name == "strftime_now" && !runtime_.today)) {
-      return Undefined{name};
+    for (const std::string_view builtin : BuiltinNames()) {
+      const bool there = builtin != "strftime_now" || runtime_.today.has_value();
+      if (builtin == name && there) return Builtin{builtin};
     }
-    return Builtin{*builtin};
+    return Undefined{name};
   }
 
   Result<Value> Evaluate(const Expression& node, Scope& scope) {

@@ -261,7 +261,7 @@ class Lexer {
 
 Status TemplateError(std::string_view source, std::size_t offset, std::string_view what) {
   const std::string_view before = source.substr(0, offset);
-  const auto line = 1 + std::ranges::count(before, '\n');
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0.
   return Status(Code::kInvalidArgument, "line " + std::to_string(line) + ", column " +
                                             std::to_string(before.size() - line_start + 1) + ": " +

@@ -48,7 +48,7 @@ Answer AffixMethod(const MarkedString& text, bool at_end, const Arguments& argum
     return at_end ? text.text().ends_with(part) : text.text().starts_with(part);
   };
   if (const List* list = affix->AsList()) {
-    return std::optional<Value>(std::ranges::any_of(list->items, matches));
+    return std::optional<Value>(std::any_of(list->items.begin(), list->items.end(), matches));
   }
   return std::optional<Value>(matches(*affix));
 }
@@ -109,7 +109,7 @@ Answer FormatMethod(TemplateRuntime& runtime, const MarkedString& text,
 }
 
 bool AllAscii(const MarkedString& text, bool (*is)(char)) {
-  return !text.empty() && std::ranges::all_of(text.text(), is);
+  return !text.empty() && std::all_of(text.text().begin(), text.text().end(), is);
 }
 
 Answer StringMethod(TemplateRuntime& runtime, const MarkedString& text, std::string_view name,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <initializer_list>
 #include <span>
 #include <utility>
@@ -18,6 +19,11 @@ constexpr std::string_view kConcatenations[] = {"~"};
 constexpr std::string_view kProducts[] = {"*", "/", "//", "%"};
 constexpr std::string_view kPowers[] = {"**"};
 constexpr std::string_view kComparisons[] = {"==", "!=", "<", ">", "<=", ">="};
+
+template <class Texts>
+bool Contains(const Texts& texts, std::string_view text) {
+  return std::find(std::begin(texts), std::end(texts), text) != std::end(texts);
+}
 
 class Parser {
  public:
@@ -100,7 +106,7 @@ class Parser {
     Body body;
     while (Now().kind != TokenKind::kEnd) {
       if (Now().kind == TokenKind::kBlockBegin && Next().kind == TokenKind::kName &&
-          std::ranges::find(ends, Next().text) != ends.end()) {
+          Contains(ends, Next().text)) {
         Advance();
         return body;
       }
@@ -326,8 +332,7 @@ class Parser {
 
   auto TakeOneOf(std::span<const std::string_view> operators) {
     return [this, operators](Expression& node) {
-      if (Now().kind != TokenKind::kOperator ||
-          std::ranges::find(operators, Now().text) == operators.end()) {
+      if (Now().kind != TokenKind::kOperator || !Contains(operators, Now().text)) {
         return false;
       }
       node.name = Now().text;
@@ -361,8 +366,7 @@ class Parser {
 
   // "in", "not in", "==" and so on, or nothing.
   std::string TakeComparison() {
-    if (Now().kind == TokenKind::kOperator &&
-        std::ranges::find(kComparisons, Now().text) != std::end(kComparisons)) {
+    if (Now().kind == TokenKind::kOperator && Contains(kComparisons, Now().text)) {
       std::string op = Now().text;
       Advance();
       return op;
@@ -563,7 +567,7 @@ class Parser {
       case TokenKind::kName: {
         static constexpr std::string_view kOthers[] = {"and", "or", "not",  "in",
                                                        "is",  "if", "else", "recursive"};
-        return std::ranges::find(kOthers, Now().text) == std::end(kOthers);
+        return !Contains(kOthers, Now().text);
       }
       default:
         return false;
@@ -653,18 +657,15 @@ class Parser {
 
   Result<Pointer> ParseNumber(std::unique_ptr<Expression> node) {
     const std::string& digits = Now().text;
-    const char* end = digits.data() + digits.size();
-    std::from_chars_result parsed{};
     if (Now().kind == TokenKind::kInteger) {
       std::int64_t integer = 0;
-      parsed = std::from_chars(digits.data(), end, integer);
+      const char* end = digits.data() + digits.size();
+      const auto parsed = std::from_chars(digits.data(), end, integer);
+      if (parsed.ec != std::errc() || parsed.ptr != end) return Error("this number is too large");
       node->literal = Value(integer);
     } else {
-      double number = 0;
-      parsed = std::from_chars(digits.data(), end, number);
-      node->literal = Value(number);
+      node->literal = Value(std::strtod(digits.c_str(), nullptr));  // libc++ has no from_chars.
     }
-    if (parsed.ec != std::errc() || parsed.ptr != end) return Error("this number is too large");
     Advance();
     return Pointer(std::move(node));
   }

@@ -199,7 +199,8 @@ Result<bool> IsIn(const Value& item, const Value& container) {
     return text->text().find(item.String()->text()) != std::string::npos;
   }
   if (const List* list = container.AsList()) {
-    return std::ranges::any_of(list->items, [&](const Value& each) { return Equal(each, item); });
+    return std::any_of(list->items.begin(), list->items.end(),
+                       [&](const Value& each) { return Equal(each, item); });
   }
   if (const Dict* dict = container.AsDict()) return dict->Find(item) != nullptr;
   if (container.IsUndefined()) return false;
@@ -258,6 +259,9 @@ Result<Value> GetItem(TemplateRuntime& runtime, const Value& value, const Value&
 
 Result<Value> GetSlice(TemplateRuntime& runtime, const Value& value, const SliceBounds& bounds) {
   if (bounds.step == 0) return Error("the step of a slice is 0");
+  if (const Undefined* undefined = value.AsUndefined()) {
+    return Error(Quote(undefined->name) + " is undefined, so it has no parts");
+  }
   const std::optional<std::size_t> size = LengthOf(value);
   if (!size || value.AsDict() != nullptr) {
     return Error("one cannot take a part of a value of type " + std::string(value.TypeName()));

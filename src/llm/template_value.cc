@@ -210,7 +210,7 @@ class JsonPrinter : public LimitedOutput {
   Status PrintDict(const Dict& dict, int depth) {
     auto entries = dict.entries;
     if (style_.sort_keys) {
-      std::ranges::stable_sort(entries, [](const auto& a, const auto& b) {
+      std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
         return Less(a.first, b.first).value_or(false);
       });
     }
@@ -252,15 +252,15 @@ class Comparison {
 
  private:
   bool Equal(const List& a, const List& b, int depth) {
-    return &a == &b || std::ranges::equal(a.items, b.items, [&](const Value& x, const Value& y) {
-      return Equal(x, y, depth + 1);
-    });
+    return &a == &b ||
+           std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
+                      [&](const Value& x, const Value& y) { return Equal(x, y, depth + 1); });
   }
 
   bool Equal(const Dict& a, const Dict& b, int depth) {
     if (&a == &b) return true;
     return a.entries.size() == b.entries.size() &&
-           std::ranges::all_of(a.entries, [&](const auto& entry) {
+           std::all_of(a.entries.begin(), a.entries.end(), [&](const auto& entry) {
              const Value* other = Find(b, entry.first, depth);
              return other != nullptr && Equal(entry.second, *other, depth + 1);
            });

@@ -51,12 +51,12 @@ std::vector<TokenId> FindAnswerEnds(const Vocabulary& vocabulary, const TokenInd
   for (const std::string_view name : kAnswerEnds) {
     if (const std::optional<TokenId> id = index.Find(name)) ends.push_back(*id);
   }
-  std::ranges::sort(ends);
+  std::sort(ends.begin(), ends.end());
   return ends;
 }
 
 bool Contains(std::span<const TokenId> ids, TokenId id) {
-  return std::ranges::find(ids, id) != ids.end();
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
 constexpr std::string_view kWhiteSpace = " \t\n\r\f\v";
@@ -181,7 +181,7 @@ bool Tokenizer::IsSpecial(TokenId id) const {
 }
 
 bool Tokenizer::EndsAnswer(TokenId id) const {
-  return std::ranges::binary_search(parts_->answer_ends, id);
+  return std::binary_search(parts_->answer_ends.begin(), parts_->answer_ends.end(), id);
 }
 
 const Vocabulary& Tokenizer::vocabulary() const { return parts_->vocabulary; }
