@@ -11,7 +11,7 @@ namespace {
 
 // Expressions in expressions, blocks in blocks and macros in macros, together: each is one call of
 // ours. A macro that calls itself ends here.
-constexpr int kMaxRunDepth = 400;
+constexpr int kMaxRunDepth = 200;
 
 // The names that a part of the template sees. A loop's body has its own, which ends with each
 // round; so has a macro, whose parent is the template itself.
