@@ -2,6 +2,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "llm/check_vocabulary_internal.h"
 #include "llm/token_index.h"
@@ -56,17 +58,16 @@ Status CheckId(std::string_view what, std::optional<TokenId> id, std::size_t cou
 }
 
 Status CheckIds(const Vocabulary& vocabulary) {
-  const std::size_t count = vocabulary.tokens.size();
-  SHOAL_RETURN_IF_ERROR(CheckId("bos", vocabulary.bos, count));
-  SHOAL_RETURN_IF_ERROR(CheckId("eos", vocabulary.eos, count));
-  SHOAL_RETURN_IF_ERROR(CheckId("eot", vocabulary.eot, count));
-  SHOAL_RETURN_IF_ERROR(CheckId("unknown", vocabulary.unknown, count));
-  SHOAL_RETURN_IF_ERROR(CheckId("padding", vocabulary.padding, count));
-  for (const TokenId id : vocabulary.strip_left) {
-    SHOAL_RETURN_IF_ERROR(CheckId("stripping", id, count));
-  }
-  for (const TokenId id : vocabulary.strip_right) {
-    SHOAL_RETURN_IF_ERROR(CheckId("stripping", id, count));
+  std::vector<std::pair<std::string_view, std::optional<TokenId>>> ids = {
+      {"bos", vocabulary.bos},
+      {"eos", vocabulary.eos},
+      {"eot", vocabulary.eot},
+      {"unknown", vocabulary.unknown},
+      {"padding", vocabulary.padding}};
+  for (const TokenId id : vocabulary.strip_left) ids.emplace_back("stripping", id);
+  for (const TokenId id : vocabulary.strip_right) ids.emplace_back("stripping", id);
+  for (const auto& [what, id] : ids) {
+    SHOAL_RETURN_IF_ERROR(CheckId(what, id, vocabulary.tokens.size()));
   }
   if (vocabulary.add_bos && !vocabulary.bos) return Error("add_bos, but there is no bos token");
   if (vocabulary.add_eos && !vocabulary.eos) return Error("add_eos, but there is no eos token");

@@ -262,15 +262,9 @@ class Interpreter {
         return EvaluateList(node, scope);
       case ExpressionKind::kDict:
         return EvaluateDict(node, scope);
-      case ExpressionKind::kAttribute: {
-        SHOAL_ASSIGN_OR_RETURN(const Value value, Evaluate(*node.operands[0], scope));
-        return At(node.offset, GetField(value, node.name));
-      }
-      case ExpressionKind::kItem: {
-        SHOAL_ASSIGN_OR_RETURN(const Value value, Evaluate(*node.operands[0], scope));
-        SHOAL_ASSIGN_OR_RETURN(const Value key, Evaluate(*node.operands[1], scope));
-        return At(node.offset, GetItem(runtime_, value, key));
-      }
+      case ExpressionKind::kAttribute:
+      case ExpressionKind::kItem:
+        return EvaluatePart(node, scope);
       case ExpressionKind::kSlice:
         return EvaluateSlice(node, scope);
       case ExpressionKind::kCall:
@@ -300,14 +294,26 @@ class Interpreter {
       }
       case ExpressionKind::kCompare:
         return EvaluateCompare(node, scope);
-      case ExpressionKind::kChoice: {
-        SHOAL_ASSIGN_OR_RETURN(const Value condition, Evaluate(*node.operands[1], scope));
-        if (condition.IsTrue()) return Evaluate(*node.operands[0], scope);
-        if (node.operands[2] == nullptr) return Value();
-        return Evaluate(*node.operands[2], scope);
-      }
+      case ExpressionKind::kChoice:
+        return EvaluateChoice(node, scope);
     }
     return Value();
+  }
+
+  Result<Value> EvaluatePart(const Expression& node, Scope& scope) {
+    SHOAL_ASSIGN_OR_RETURN(const Value value, Evaluate(*node.operands[0], scope));
+    if (node.kind == ExpressionKind::kAttribute) {
+      return At(node.offset, GetField(value, node.name));
+    }
+    SHOAL_ASSIGN_OR_RETURN(const Value key, Evaluate(*node.operands[1], scope));
+    return At(node.offset, GetItem(runtime_, value, key));
+  }
+
+  Result<Value> EvaluateChoice(const Expression& node, Scope& scope) {
+    SHOAL_ASSIGN_OR_RETURN(const Value condition, Evaluate(*node.operands[1], scope));
+    if (condition.IsTrue()) return Evaluate(*node.operands[0], scope);
+    if (node.operands[2] == nullptr) return Value();
+    return Evaluate(*node.operands[2], scope);
   }
 
   Result<Value> EvaluateList(const Expression& node, Scope& scope) {

@@ -122,11 +122,15 @@ class Lexer {
         return Status();
       }
       SHOAL_RETURN_IF_ERROR(LexToken());
-      const TemplateToken& token = tokens_.back();
-      if (token.kind != TokenKind::kOperator) continue;
-      if (token.text == "{" || token.text == "[" || token.text == "(") ++open;
-      if (token.text == "}" || token.text == "]" || token.text == ")") --open;
+      open += Opens(tokens_.back());
     }
+  }
+
+  // 1 for an opening bracket, -1 for a closing one.
+  static int Opens(const TemplateToken& token) {
+    if (token.kind != TokenKind::kOperator) return 0;
+    if (token.text == "{" || token.text == "[" || token.text == "(") return 1;
+    return token.text == "}" || token.text == "]" || token.text == ")" ? -1 : 0;
   }
 
   void EndTag(bool sign, char first) {

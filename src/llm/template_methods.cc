@@ -16,6 +16,7 @@ constexpr std::size_t kMaxReasonBytes = 1000;
 
 Value TextList(TemplateRuntime& runtime, std::vector<MarkedString> texts) {
   std::vector<Value> items;
+  items.reserve(texts.size());
   for (MarkedString& text : texts) items.emplace_back(std::move(text));
   return runtime.heap().NewList(std::move(items));
 }
@@ -169,38 +170,51 @@ Answer ListMethod(TemplateRuntime& runtime, List& list, std::string_view name,
   return std::optional<Value>();
 }
 
+Answer GetMethod(const Dict& dict, const Arguments& arguments) {
+  const Value* key = arguments.Get(0, "key");
+  const Value* otherwise = arguments.Get(1, "default");
+  if (key == nullptr) return Error("get needs a key");
+  if (const Value* found = dict.Find(*key)) return std::optional<Value>(*found);
+  return std::optional<Value>(otherwise == nullptr ? Value(None{}) : *otherwise);
+}
+
+// `part(key, value)` of each entry.
+template <class Part>
+Answer EntriesMethod(TemplateRuntime& runtime, const Dict& dict, const Part& part) {
+  SHOAL_RETURN_IF_ERROR(runtime.SpendSteps(dict.entries.size()));
+  std::vector<Value> items;
+  items.reserve(dict.entries.size());
+  for (const auto& [key, value] : dict.entries) items.push_back(part(key, value));
+  return std::optional<Value>(runtime.heap().NewList(std::move(items)));
+}
+
+Answer UpdateMethod(TemplateRuntime& runtime, Dict& dict, const Arguments& arguments) {
+  const Value* other = arguments.Get(0, "other");
+  if (other != nullptr && other->AsDict() != nullptr) {
+    const auto entries = other->AsDict()->entries;  // A copy: it may be the same one.
+    SHOAL_RETURN_IF_ERROR(runtime.SpendSteps(entries.size() * (dict.entries.size() + 1)));
+    for (const auto& [key, value] : entries) dict.Set(key, value);
+  }
+  for (const auto& [key, value] : arguments.named) {
+    dict.Set(TemplateText(std::string(key)), value);
+  }
+  return std::optional<Value>(None{});
+}
+
 Answer DictMethod(TemplateRuntime& runtime, Dict& dict, std::string_view name,
                   const Arguments& arguments) {
-  TemplateHeap& heap = runtime.heap();
-  if (name == "get") {
-    const Value* key = arguments.Get(0, "key");
-    const Value* otherwise = arguments.Get(1, "default");
-    if (key == nullptr) return Error("get needs a key");
-    const Value* found = dict.Find(*key);
-    if (found != nullptr) return std::optional<Value>(*found);
-    return std::optional<Value>(otherwise == nullptr ? Value(None{}) : *otherwise);
+  if (name == "get") return GetMethod(dict, arguments);
+  if (name == "update") return UpdateMethod(runtime, dict, arguments);
+  if (name == "keys") {
+    return EntriesMethod(runtime, dict, [](const Value& key, const Value&) { return key; });
   }
-  if (name == "items" || name == "keys" || name == "values") {
-    SHOAL_RETURN_IF_ERROR(runtime.SpendSteps(dict.entries.size()));
-    std::vector<Value> items;
-    for (const auto& [key, value] : dict.entries) {
-      items.push_back(name == "items"  ? Value(heap.NewList({key, value}))
-                      : name == "keys" ? key
-                                       : value);
-    }
-    return std::optional<Value>(heap.NewList(std::move(items)));
+  if (name == "values") {
+    return EntriesMethod(runtime, dict, [](const Value&, const Value& value) { return value; });
   }
-  if (name == "update") {
-    const Value* other = arguments.Get(0, "other");
-    if (other != nullptr && other->AsDict() != nullptr) {
-      const auto entries = other->AsDict()->entries;
-      SHOAL_RETURN_IF_ERROR(runtime.SpendSteps(entries.size() * (dict.entries.size() + 1)));
-      for (const auto& [key, value] : entries) dict.Set(key, value);
-    }
-    for (const auto& [key, value] : arguments.named) {
-      dict.Set(TemplateText(std::string(key)), value);
-    }
-    return std::optional<Value>(None{});
+  if (name == "items") {
+    return EntriesMethod(runtime, dict, [&runtime](const Value& key, const Value& value) {
+      return Value(runtime.heap().NewList({key, value}));
+    });
   }
   return std::optional<Value>();
 }

@@ -437,26 +437,28 @@ class Parser {
 
   // Attributes, items, calls, and filters and tests, behind a value.
   Result<Pointer> ParsePostfix(Pointer value, Filters filters) {
-    const bool take = filters == Filters::kTake;
-    for (int links = 0;; ++links) {
+    for (int links = 0; StartsPostfix(filters); ++links) {
       if (links > kMaxChain) return Error("an expression with too many parts");
-      if (IsOperator(".")) {
-        SHOAL_ASSIGN_OR_RETURN(value, ParseAttribute(std::move(value)));
-      } else if (IsOperator("[")) {
-        SHOAL_ASSIGN_OR_RETURN(value, ParseSubscript(std::move(value)));
-      } else if (IsOperator("(")) {
-        auto call = New(ExpressionKind::kCall);
-        call->operands.push_back(std::move(value));
-        SHOAL_RETURN_IF_ERROR(ParseArguments(*call));
-        value = std::move(call);
-      } else if (take && IsOperator("|")) {
-        SHOAL_ASSIGN_OR_RETURN(value, ParseFilter(std::move(value)));
-      } else if (take && IsName("is")) {
-        SHOAL_ASSIGN_OR_RETURN(value, ParseTest(std::move(value)));
-      } else {
-        return value;
-      }
+      SHOAL_ASSIGN_OR_RETURN(value, ParseOnePostfix(std::move(value)));
     }
+    return value;
+  }
+
+  bool StartsPostfix(Filters filters) const {
+    return IsOperator(".") || IsOperator("[") || IsOperator("(") ||
+           (filters == Filters::kTake && (IsOperator("|") || IsName("is")));
+  }
+
+  // REQUIRES: StartsPostfix(kTake).
+  Result<Pointer> ParseOnePostfix(Pointer value) {
+    if (IsOperator(".")) return ParseAttribute(std::move(value));
+    if (IsOperator("[")) return ParseSubscript(std::move(value));
+    if (IsOperator("|")) return ParseFilter(std::move(value));
+    if (IsName("is")) return ParseTest(std::move(value));
+    auto call = New(ExpressionKind::kCall);
+    call->operands.push_back(std::move(value));
+    SHOAL_RETURN_IF_ERROR(ParseArguments(*call));
+    return Pointer(std::move(call));
   }
 
   Result<Pointer> ParseAttribute(Pointer value) {

@@ -270,6 +270,7 @@ Result<Value> GetSlice(TemplateRuntime& runtime, const Value& value, const Slice
   const std::vector<std::size_t> indices = SliceIndices(bounds, *size);
   if (const List* list = value.AsList()) {
     std::vector<Value> items;
+    items.reserve(indices.size());
     for (const std::size_t at : indices) items.push_back(list->items[at]);
     return Value(runtime.heap().NewList(std::move(items)));
   }
