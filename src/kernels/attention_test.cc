@@ -61,7 +61,7 @@ TEST(AttentionTest, IsTheFormula) {
 }
 
 TEST(AttentionTest, TargetsGiveTheSameBits) {
-  for (const std::size_t dim : {16, 40, 64, 80, 128, 67}) {
+  for (const std::size_t dim : {16U, 40U, 64U, 80U, 128U, 67U}) {
     const Head head(dim);
     std::vector<float> want(dim);
     Attend(head.q, head.Blocks(), 0.125F, want, Target::kRef);

@@ -72,8 +72,9 @@ void ReadIq4Nl(const std::uint8_t* block, BlockParts& parts) {
 // Eight pairs of a 6-bit scale and minimum in 12 bytes, for 32 weights each.
 void ReadScales6(const std::uint8_t* s, BlockParts& parts) {
   for (std::size_t j = 0; j < 8; ++j) {
-    const unsigned scale = j < 4 ? s[j] & 63U : (s[j + 4] & 15U) | ((s[j - 4] >> 6U) << 4U);
-    const unsigned minimum = j < 4 ? s[j + 4] & 63U : (s[j + 4] >> 4U) | ((s[j] >> 6U) << 4U);
+    const auto at = [s](std::size_t i) { return static_cast<unsigned>(s[i]); };
+    const unsigned scale = j < 4 ? at(j) & 63U : (at(j + 4) & 15U) | ((at(j - 4) >> 6U) << 4U);
+    const unsigned minimum = j < 4 ? at(j + 4) & 63U : (at(j + 4) >> 4U) | ((at(j) >> 6U) << 4U);
     parts.scales[2 * j] = parts.scales[2 * j + 1] = Int8(scale);
     parts.minima[2 * j] = parts.minima[2 * j + 1] = Int8(minimum);
   }

@@ -20,7 +20,7 @@ double WeightOf(DType dtype, const BlockParts& parts, std::size_t i) {
   return d * parts.scales[i / 16] * parts.q[i] - second * parts.minima[i / 16];
 }
 
-std::vector<float> Product(const PackedWeights& w, const std::vector<float>& x, Parallel& parallel,
+std::vector<float> Product(const PackedWeights& w, std::span<const float> x, Parallel& parallel,
                            Target target) {
   QuantizedRows rows;
   rows.Assign(x, w.k(), LayoutOf(w.form()).block, parallel, target);
@@ -78,13 +78,13 @@ TEST(QuantMatMulTest, TargetsThreadsAndColumnsGiveTheSameBits) {
     const std::vector<float> x = PlainFloats(kColumns * kK, 9);
     const std::vector<float> want = Product(*w, x, serial, Target::kRef);
     for (const Target target : SupportedTargets()) {
-      for (const std::size_t workers : {1, 3}) {
+      for (const std::size_t workers : {1U, 3U}) {
         TestThreads threads(workers);
         ExpectSameBits<float>(Product(*w, x, threads, target), want);
       }
       for (std::size_t c = 0; c < kColumns; ++c) {
-        const std::vector<float> one(x.begin() + c * kK, x.begin() + (c + 1) * kK);
-        const std::vector<float> column(want.begin() + c * kRows, want.begin() + (c + 1) * kRows);
+        const std::span<const float> one = std::span(x).subspan(c * kK, kK);
+        const std::span<const float> column = std::span(want).subspan(c * kRows, kRows);
         ExpectSameBits<float>(Product(*w, one, serial, target), column);
       }
     }
@@ -137,7 +137,7 @@ TEST(QuantMatMulTest, NanInIsNanOut) {
 
 TEST(QuantizedRowsTest, TargetsGiveTheSameBits) {
   Serial serial;
-  for (const std::size_t block : {32, 256}) {
+  for (const std::size_t block : {32U, 256U}) {
     const std::vector<float> x = AwkwardFloats(64 * 256, block);
     const std::vector<float> plain = PlainFloats(64 * 256, block);
     for (const std::vector<float>* from : {&x, &plain}) {

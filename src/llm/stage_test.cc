@@ -129,13 +129,13 @@ TEST_P(StageTest, GivesNumbers) {
 }
 
 TEST_P(StageTest, ChunksGiveTheSameBits) {
-  for (const std::size_t chunk : {7, 64, 150}) {
+  for (const std::size_t chunk : {7U, 64U, 150U}) {
     kernels::ExpectSameBits<float>(InChunks(whole_, tokens_, chunk), want_);
   }
 }
 
 TEST_P(StageTest, ThreadsGiveTheSameBits) {
-  for (const std::size_t threads : {2, 3}) {
+  for (const std::size_t threads : {2U, 3U}) {
     TestThreads parallel(threads);
     Pipeline pipeline(model_.gguf(), {5}, parallel);
     kernels::ExpectSameBits<float>(InChunks(pipeline, tokens_, 32), want_);
