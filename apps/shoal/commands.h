@@ -37,6 +37,8 @@ void AddPlot(CLI::App& app);
 void AddModel(CLI::App& app);
 // `shoal quantize`: a model with smaller weights.
 void AddQuantize(CLI::App& app);
+// `shoal chat`: a conversation with a language model.
+void AddChat(CLI::App& app);
 // `shoal generate`: a language model goes on with a text.
 void AddGenerate(CLI::App& app);
 // `shoal perplexity`: how well it predicts one.

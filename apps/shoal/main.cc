@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   shoal::AddPlot(app);
   shoal::AddModel(app);
   shoal::AddQuantize(app);
+  shoal::AddChat(app);
   shoal::AddGenerate(app);
   shoal::AddPerplexity(app);
   shoal::AddTokenize(app);

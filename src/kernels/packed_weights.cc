@@ -1,5 +1,6 @@
 #include "kernels/packed_weights.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
@@ -96,9 +97,17 @@ unsigned ZeroOf(PackedForm form) {
   return form == PackedForm::kU6x256 ? 32 : 0;
 }
 
+constexpr std::uint32_t kLowNibbles = 0x0f0f0f0f;
+
+std::uint32_t LoadWord(const void* from) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+void PutWord(std::uint32_t word, std::uint8_t* to) { std::memcpy(to, &word, sizeof word); }
 void PutF16(std::uint16_t bits, std::uint8_t* to) { std::memcpy(to, &bits, sizeof bits); }
 
-// Writes row `r` of a chunk that is all zeros.
+// Writes row `r` of a chunk, four k at a time.
 class RowWriter {
  public:
   RowWriter(PackedForm form, std::size_t r, std::uint8_t* chunk)
@@ -109,8 +118,10 @@ class RowWriter {
     if (layout_.second) PutF16(parts.second, chunk_ + 2 * (kPackedRows + r_));
     WritePairs(parts.scales, layout_.scale_pairs, chunk_ + layout_.scales());
     WritePairs(parts.minima, layout_.minimum_pairs, chunk_ + layout_.minima());
-    for (std::size_t k = 0; k < layout_.block; ++k) {
-      WriteWeight(k, static_cast<std::uint8_t>(parts.q[k] + static_cast<int>(ZeroOf(form_))));
+    if (layout_.low_bytes == kPackedRows * layout_.block) {
+      WriteBytes(parts.q.data());
+    } else {
+      WriteNibbles(parts.q.data());
     }
   }
 
@@ -124,19 +135,33 @@ class RowWriter {
     }
   }
 
-  void WriteWeight(std::size_t k, std::uint8_t q) const {
-    std::uint8_t* const low = chunk_ + layout_.low();
-    const std::size_t in_vector = r_ * 4 + k % 4;
-    if (form_ == PackedForm::kI8x32 || form_ == PackedForm::kI8x32Offset ||
-        form_ == PackedForm::kI8x256 || form_ == PackedForm::kI8x256Minima) {
-      low[k / 4 * 32 + in_vector] = q;
-      return;
+  void WriteBytes(const std::int8_t* q) const {
+    std::uint8_t* to = chunk_ + layout_.low() + 4 * r_;
+    for (std::size_t k = 0; k < layout_.block; k += 4, to += 32) PutWord(LoadWord(q + k), to);
+  }
+
+  void WriteNibbles(const std::int8_t* q) const {
+    std::array<std::uint8_t, 256> stored;
+    const unsigned zero = ZeroOf(form_);
+    for (std::size_t k = 0; k < layout_.block; ++k) {
+      stored[k] = static_cast<std::uint8_t>(static_cast<unsigned>(q[k]) + zero);
     }
-    std::uint8_t& nibbles = low[k / 8 * 32 + in_vector];
-    nibbles = static_cast<std::uint8_t>(nibbles | ((q & 15U) << (k / 4 % 2 * 4)));
+    std::uint8_t* low = chunk_ + layout_.low() + 4 * r_;
+    for (std::size_t k = 0; k < layout_.block; k += 8, low += 32) {
+      const std::uint32_t first = LoadWord(stored.data() + k) & kLowNibbles;
+      const std::uint32_t second = LoadWord(stored.data() + k + 4) & kLowNibbles;
+      PutWord(first | (second << 4U), low);
+    }
     if (layout_.high_bytes == 0) return;
-    std::uint8_t& bits = chunk_[layout_.high() + k / 16 * 32 + in_vector];
-    bits = static_cast<std::uint8_t>(bits | ((q >> 4U) << (k / 4 % 4 * 2)));
+    std::uint8_t* high = chunk_ + layout_.high() + 4 * r_;
+    for (std::size_t k = 0; k < layout_.block; k += 16, high += 32) {
+      std::uint32_t bits = 0;
+      for (std::size_t step = 0; step < 4; ++step) {
+        const std::uint32_t word = LoadWord(stored.data() + k + 4 * step);
+        bits |= ((word >> 4U) & 0x03030303U) << (2 * step);
+      }
+      PutWord(bits, high);
+    }
   }
 
   PackedForm form_;
@@ -172,8 +197,9 @@ Result<PackedWeights> PackedWeights::Make(DType dtype, std::span<const std::byte
     std::uint8_t* chunk = to + g * packed.group_bytes();
     BlockParts parts;
     for (std::size_t b = 0; b < k / info.block_elements; ++b, chunk += chunk_bytes) {
-      std::memset(chunk, 0, chunk_bytes);
-      for (std::size_t r = 0; r < kPackedRows && g * kPackedRows + r < rows; ++r) {
+      const std::size_t here = std::min(kPackedRows, rows - g * kPackedRows);
+      if (here < kPackedRows) std::memset(chunk, 0, chunk_bytes);
+      for (std::size_t r = 0; r < here; ++r) {
         read(from + (g * kPackedRows + r) * row_bytes + b * info.block_bytes, parts);
         RowWriter(packed.form_, r, chunk).Write(parts);
       }

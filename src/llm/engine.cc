@@ -62,6 +62,17 @@ void Generation::Append(std::span<const std::int32_t> tokens) {
   history_.insert(history_.end(), tokens.begin(), tokens.end());
 }
 
+void Generation::SetHistory(std::vector<std::int32_t> tokens) {
+  ready_.clear();
+  const auto common = static_cast<std::size_t>(
+      std::mismatch(history_.begin(), history_.end(), tokens.begin(), tokens.end()).first -
+      history_.begin());
+  // The logits after the last token are wanted: it is fed in any case.
+  const std::size_t kept = std::min(common, tokens.empty() ? 0 : tokens.size() - 1);
+  sequence_.Shrink(std::min(sequence_.length(), kept));
+  history_ = std::move(tokens);
+}
+
 Result<SampledToken> Generation::Next() {
   SHOAL_CHECK(!history_.empty());
   if (ready_.empty()) {

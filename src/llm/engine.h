@@ -69,6 +69,9 @@ class Generation {
   // Adds tokens that are given, not drawn: a prompt, or the next turn of a conversation.
   void Append(std::span<const std::int32_t> tokens);
 
+  // Makes `tokens` the history. What it begins with as the old one did is not computed again.
+  void SetHistory(std::vector<std::int32_t> tokens);
+
   // The next token, which becomes a part of the history. kResourceExhausted: the context is full.
   // REQUIRES: something was appended.
   Result<SampledToken> Next();

@@ -81,6 +81,23 @@ TEST_F(EngineTest, ATurnInBetweenIsAsIfItHadBeenThere) {
   for (int i = 0; i < 30; ++i) EXPECT_EQ(one.Next()->token, other.Next()->token);
 }
 
+TEST_F(EngineTest, AnotherHistoryIsAsIfItHadBeenTheFirst) {
+  SamplingOptions options;
+  options.temperature = 0;
+  const auto engine = Load({});
+  Generation one(*engine, options, 4);
+  one.Append(kPrompt);
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(one.Next().ok());
+  std::vector<std::int32_t> changed(one.history().begin(), one.history().begin() + 20);
+  for (const bool longer : {false, true}) {
+    if (longer) changed.insert(changed.end(), {3, 1, 4});
+    one.SetHistory(changed);
+    Generation other(*engine, options, 0);
+    other.Append(changed);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(one.Next()->token, other.Next()->token);
+  }
+}
+
 TEST(GuessNextTest, TakesWhatFollowedTheLatestOccurrence) {
   const std::vector<std::int32_t> history = {1, 2, 3, 7, 8, 1, 2, 3, 4, 5, 6, 1, 2, 3};
   EXPECT_EQ(GuessNext(history, 2), (std::vector<std::int32_t>{4, 5}));
