@@ -37,6 +37,8 @@ def make_images(shoal):
             subprocess.run([shoal, "data", "synth", "--quiet", "--out", f"data/{name}_{part}_lmdb",
                             "--size", str(size), "--count", "64"], check=True,
                            stdout=subprocess.DEVNULL)
+    subprocess.run([shoal, "data", "mean", "data/ilsvrc12_train_lmdb",
+                    "data/ilsvrc12_mean.binaryproto"], check=True, stdout=subprocess.DEVNULL)
 
 
 def train(options, net, arguments):
