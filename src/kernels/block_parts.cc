@@ -2,159 +2,144 @@
 
 #include <cstring>
 
+#include "kernels/quant_blocks.h"
+
 namespace shoal::kernels {
 namespace {
 
-// The values that IQ4 formats have nibbles for.
-constexpr std::array<std::int8_t, 16> kIq4Values = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                                    1,    13,   25,  38,  53,  69,  89,  113};
-
-std::uint16_t Load16(const std::uint8_t* from) {
-  return static_cast<std::uint16_t>(from[0] | (from[1] << 8U));
-}
-
-std::uint32_t Load32(const std::uint8_t* from) {
-  return Load16(from) | (static_cast<std::uint32_t>(Load16(from + 2)) << 16U);
-}
+// As unsigned, so that shifts and masks stay so.
+unsigned ByteAt(const std::byte* from, std::size_t i) { return LoadByte(from + i); }
 
 std::int8_t Int8(unsigned value) { return static_cast<std::int8_t>(value); }
 std::int8_t Int8(int value) { return static_cast<std::int8_t>(value); }
 
 // 16 bytes: the low nibbles are the first 16 weights, the high ones the others.
 template <class Value>
-void ReadNibbles(const std::uint8_t* from, std::int8_t* q, const Value& value) {
+void ReadNibbles(const std::byte* from, std::int8_t* q, const Value& value) {
   for (std::size_t j = 0; j < 16; ++j) {
-    q[j] = value(from[j] & 15U, j);
-    q[j + 16] = value(from[j] >> 4U, j + 16);
+    q[j] = value(ByteAt(from, j) & 15U, j);
+    q[j + 16] = value(ByteAt(from, j) >> 4U, j + 16);
   }
 }
 
-void ReadQ4_0(const std::uint8_t* block, BlockParts& parts) {
-  parts.d = Load16(block);
+void ReadQ4_0(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
   ReadNibbles(block + 2, parts.q.data(),
               [](unsigned nibble, std::size_t) { return Int8(static_cast<int>(nibble) - 8); });
 }
 
-void ReadQ4_1(const std::uint8_t* block, BlockParts& parts) {
-  parts.d = Load16(block);
-  parts.second = Load16(block + 2);
+void ReadQ4_1(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  parts.second = LoadU16(block + 2);
   ReadNibbles(block + 4, parts.q.data(), [](unsigned nibble, std::size_t) { return Int8(nibble); });
 }
 
-void ReadQ5_0(const std::uint8_t* block, BlockParts& parts) {
-  parts.d = Load16(block);
-  const std::uint32_t high = Load32(block + 2);
+void ReadQ5_0(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  const std::uint32_t high = LoadU32(block + 2);
   ReadNibbles(block + 6, parts.q.data(), [high](unsigned nibble, std::size_t j) {
     return Int8(static_cast<int>(nibble | (((high >> j) & 1U) << 4U)) - 16);
   });
 }
 
-void ReadQ5_1(const std::uint8_t* block, BlockParts& parts) {
-  parts.d = Load16(block);
-  parts.second = Load16(block + 2);
-  const std::uint32_t high = Load32(block + 4);
+void ReadQ5_1(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  parts.second = LoadU16(block + 2);
+  const std::uint32_t high = LoadU32(block + 4);
   ReadNibbles(block + 8, parts.q.data(), [high](unsigned nibble, std::size_t j) {
     return Int8(nibble | (((high >> j) & 1U) << 4U));
   });
 }
 
-void ReadQ8_0(const std::uint8_t* block, BlockParts& parts) {
-  parts.d = Load16(block);
+void ReadQ8_0(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
   std::memcpy(parts.q.data(), block + 2, 32);
 }
 
-void ReadIq4Nl(const std::uint8_t* block, BlockParts& parts) {
-  parts.d = Load16(block);
+void ReadIq4Nl(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
   ReadNibbles(block + 2, parts.q.data(),
-              [](unsigned nibble, std::size_t) { return kIq4Values[nibble]; });
+              [](unsigned nibble, std::size_t) { return kIQ4Values[nibble]; });
 }
 
-// Eight pairs of a 6-bit scale and minimum in 12 bytes, for 32 weights each.
-void ReadScales6(const std::uint8_t* s, BlockParts& parts) {
-  for (std::size_t j = 0; j < 8; ++j) {
-    const auto at = [s](std::size_t i) { return static_cast<unsigned>(s[i]); };
-    const unsigned scale = j < 4 ? at(j) & 63U : (at(j + 4) & 15U) | ((at(j - 4) >> 6U) << 4U);
-    const unsigned minimum = j < 4 ? at(j + 4) & 63U : (at(j + 4) >> 4U) | ((at(j) >> 6U) << 4U);
-    parts.scales[2 * j] = parts.scales[2 * j + 1] = Int8(scale);
-    parts.minima[2 * j] = parts.minima[2 * j + 1] = Int8(minimum);
+// For 32 weights each.
+void SetGroupScales(const GroupScales& groups, BlockParts& parts) {
+  for (std::size_t j = 0; j < 16; ++j) {
+    parts.scales[j] = Int8(static_cast<unsigned>(groups.scale[j / 2]));
+    parts.minima[j] = Int8(static_cast<unsigned>(groups.minimum[j / 2]));
   }
 }
 
-void ReadQ4K(const std::uint8_t* block, BlockParts& parts) {
-  parts.d = Load16(block);
-  parts.second = Load16(block + 2);
-  ReadScales6(block + 4, parts);
+void ReadQ4K(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  parts.second = LoadU16(block + 2);
+  SetGroupScales(UnpackGroupScales(block + 4), parts);
   for (std::size_t i = 0; i < 128; ++i) {
     const std::size_t at = i / 32 * 64 + i % 32;
-    parts.q[at] = Int8(block[16 + i] & 15U);
-    parts.q[at + 32] = Int8(static_cast<unsigned>(block[16 + i] >> 4U));
+    parts.q[at] = Int8(ByteAt(block, 16 + i) & 15U);
+    parts.q[at + 32] = Int8(ByteAt(block, 16 + i) >> 4U);
   }
 }
 
-void ReadQ5K(const std::uint8_t* block, BlockParts& parts) {
-  parts.d = Load16(block);
-  parts.second = Load16(block + 2);
-  ReadScales6(block + 4, parts);
-  const std::uint8_t* high = block + 16;
+void ReadQ5K(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  parts.second = LoadU16(block + 2);
+  SetGroupScales(UnpackGroupScales(block + 4), parts);
+  const std::byte* high = block + 16;
   for (std::size_t i = 0; i < 128; ++i) {
     const std::size_t at = i / 32 * 64 + i % 32;
-    const unsigned bits = static_cast<unsigned>(high[i % 32]) >> (i / 32 * 2);
-    parts.q[at] = Int8((block[48 + i] & 15U) | ((bits & 1U) << 4U));
-    parts.q[at + 32] = Int8((block[48 + i] >> 4U) | ((bits & 2U) << 3U));
+    const unsigned bits = ByteAt(high, i % 32) >> (i / 32 * 2);
+    parts.q[at] = Int8((ByteAt(block, 48 + i) & 15U) | ((bits & 1U) << 4U));
+    parts.q[at + 32] = Int8((ByteAt(block, 48 + i) >> 4U) | ((bits & 2U) << 3U));
   }
 }
 
-void ReadQ6K(const std::uint8_t* block, BlockParts& parts) {
-  const std::uint8_t* high = block + 128;
-  parts.d = Load16(block + 208);
+void ReadQ6K(const std::byte* block, BlockParts& parts) {
+  const std::byte* high = block + 128;
+  parts.d = LoadU16(block + 208);
   std::memcpy(parts.scales.data(), block + 192, 16);
   for (std::size_t i = 0; i < 256; ++i) {
     const std::size_t half = i / 128;
     const std::size_t quarter = i % 128 / 32;  // Which two bits of the high byte.
     const std::size_t l = i % 32;
-    const unsigned low = block[64 * half + 32 * (quarter % 2) + l] >> (quarter / 2 * 4);
-    const unsigned bits = high[32 * half + l] >> (2 * quarter);
+    const unsigned low = ByteAt(block, 64 * half + 32 * (quarter % 2) + l) >> (quarter / 2 * 4);
+    const unsigned bits = ByteAt(high, 32 * half + l) >> (2 * quarter);
     parts.q[i] = Int8(static_cast<int>((low & 15U) | ((bits & 3U) << 4U)) - 32);
   }
 }
 
-void ReadQ2K(const std::uint8_t* block, BlockParts& parts) {
-  parts.d = Load16(block + 80);
-  parts.second = Load16(block + 82);
+void ReadQ2K(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block + 80);
+  parts.second = LoadU16(block + 82);
   for (std::size_t j = 0; j < 16; ++j) {
-    parts.scales[j] = Int8(block[j] & 15U);
-    parts.minima[j] = Int8(static_cast<unsigned>(block[j] >> 4U));
+    parts.scales[j] = Int8(ByteAt(block, j) & 15U);
+    parts.minima[j] = Int8(ByteAt(block, j) >> 4U);
   }
   for (std::size_t i = 0; i < 256; ++i) {
-    const unsigned bits = block[16 + i / 128 * 32 + i % 32];
+    const unsigned bits = ByteAt(block, 16 + i / 128 * 32 + i % 32);
     parts.q[i] = Int8((bits >> (i % 128 / 32 * 2)) & 3U);
   }
 }
 
-void ReadQ3K(const std::uint8_t* block, BlockParts& parts) {
-  const std::uint8_t* scales = block + 96;
-  parts.d = Load16(block + 108);
-  for (std::size_t j = 0; j < 16; ++j) {
-    const unsigned low = j < 8 ? scales[j] & 15U : scales[j - 8] >> 4U;
-    const unsigned high = (scales[8 + j % 4] >> (j / 4 * 2)) & 3U;
-    parts.scales[j] = Int8(static_cast<int>(low | (high << 4U)) - 32);
-  }
+void ReadQ3K(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block + 108);
+  parts.scales = UnpackScalesQ3K(block + 96);
   for (std::size_t i = 0; i < 256; ++i) {
-    const unsigned low = (block[32 + i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2)) & 3U;
-    const unsigned high = (block[i % 32] >> (i / 32)) & 1U;
+    const unsigned low = (ByteAt(block, 32 + i / 128 * 32 + i % 32) >> (i % 128 / 32 * 2)) & 3U;
+    const unsigned high = (ByteAt(block, i % 32) >> (i / 32)) & 1U;
     parts.q[i] = Int8(static_cast<int>(low) - (high != 0 ? 0 : 4));
   }
 }
 
-void ReadIq4Xs(const std::uint8_t* block, BlockParts& parts) {
-  parts.d = Load16(block);
-  const unsigned high = Load16(block + 2);
+void ReadIq4Xs(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  const unsigned high = LoadU16(block + 2);
   for (std::size_t j = 0; j < 8; ++j) {
-    const unsigned low = (block[4 + j / 2] >> (j % 2 * 4)) & 15U;
+    const unsigned low = (ByteAt(block, 4 + j / 2) >> (j % 2 * 4)) & 15U;
     const int scale = static_cast<int>(low | (((high >> (2 * j)) & 3U) << 4U)) - 32;
     parts.scales[2 * j] = parts.scales[2 * j + 1] = Int8(scale);
     ReadNibbles(block + 8 + 16 * j, parts.q.data() + 32 * j,
-                [](unsigned nibble, std::size_t) { return kIq4Values[nibble]; });
+                [](unsigned nibble, std::size_t) { return kIQ4Values[nibble]; });
   }
 }
 

@@ -23,8 +23,8 @@ struct BlockParts {
   std::array<std::int8_t, 256> q = {};
 };
 
-// Reads one block. REQUIRES: HasBlockParts(dtype), and Info(dtype).block_bytes bytes at `block`.
-using PartsReader = void(const std::uint8_t* block, BlockParts& parts);
+// Reads one block. REQUIRES: Info(dtype).block_bytes bytes at `block`.
+using PartsReader = void(const std::byte* block, BlockParts& parts);
 
 // Null if the format is not made of such parts.
 PartsReader* PartsReaderOf(DType dtype);

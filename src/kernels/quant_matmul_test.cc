@@ -50,8 +50,7 @@ TEST(QuantMatMulTest, IsTheProductOfWhatTheFilesSay) {
         for (std::size_t b = 0; b < kK / info.block_elements; ++b) {
           BlockParts parts;
           const std::size_t at = r * (kK / info.block_elements) + b;
-          PartsReaderOf(dtype)(
-              reinterpret_cast<const std::uint8_t*>(blocks.data()) + at * info.block_bytes, parts);
+          PartsReaderOf(dtype)(blocks.data() + at * info.block_bytes, parts);
           for (std::size_t i = 0; i < info.block_elements; ++i) {
             const std::size_t k = b * info.block_elements + i;
             const double term = WeightOf(dtype, parts, i) * rows.q(c)[k] *
