@@ -13,57 +13,6 @@
 namespace shoal::kernels {
 namespace {
 
-constexpr std::array<PackedLayout, 8> kLayouts = {{
-    {.block = 32,
-     .second = false,
-     .scale_pairs = 0,
-     .minimum_pairs = 0,
-     .low_bytes = 128,
-     .high_bytes = 0},
-    {.block = 32,
-     .second = true,
-     .scale_pairs = 0,
-     .minimum_pairs = 0,
-     .low_bytes = 128,
-     .high_bytes = 0},
-    {.block = 32,
-     .second = false,
-     .scale_pairs = 0,
-     .minimum_pairs = 0,
-     .low_bytes = 256,
-     .high_bytes = 0},
-    {.block = 32,
-     .second = true,
-     .scale_pairs = 0,
-     .minimum_pairs = 0,
-     .low_bytes = 256,
-     .high_bytes = 0},
-    {.block = 256,
-     .second = true,
-     .scale_pairs = 4,
-     .minimum_pairs = 4,
-     .low_bytes = 1024,
-     .high_bytes = 0},
-    {.block = 256,
-     .second = false,
-     .scale_pairs = 8,
-     .minimum_pairs = 0,
-     .low_bytes = 1024,
-     .high_bytes = 512},
-    {.block = 256,
-     .second = false,
-     .scale_pairs = 8,
-     .minimum_pairs = 0,
-     .low_bytes = 2048,
-     .high_bytes = 0},
-    {.block = 256,
-     .second = true,
-     .scale_pairs = 8,
-     .minimum_pairs = 8,
-     .low_bytes = 2048,
-     .high_bytes = 0},
-}};
-
 std::optional<PackedForm> FormOf(DType dtype) {
   switch (dtype) {
     case DType::kQ4_0:
@@ -165,14 +114,12 @@ class RowWriter {
   }
 
   PackedForm form_;
-  const PackedLayout& layout_;
+  PackedLayout layout_;
   std::size_t r_;
   std::uint8_t* chunk_;
 };
 
 }  // namespace
-
-const PackedLayout& LayoutOf(PackedForm form) { return kLayouts[static_cast<std::size_t>(form)]; }
 
 bool PackedWeights::Supports(DType dtype) { return FormOf(dtype).has_value(); }
 
@@ -190,7 +137,7 @@ Result<PackedWeights> PackedWeights::Make(DType dtype, std::span<const std::byte
   SHOAL_ASSIGN_OR_RETURN(packed.buffer_,
                          AlignedBuffer::Make(packed.groups() * packed.group_bytes()));
   auto* const to = reinterpret_cast<std::uint8_t*>(packed.buffer_.data());
-  const auto* const from = reinterpret_cast<const std::uint8_t*>(blocks.data());
+  const std::byte* const from = blocks.data();
   const std::size_t chunk_bytes = LayoutOf(packed.form_).bytes();
   PartsReader* const read = PartsReaderOf(dtype);
   ForChunks(packed.groups(), 1, parallel, [&](std::size_t g, std::size_t) {

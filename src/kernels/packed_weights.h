@@ -42,14 +42,34 @@ struct PackedLayout {
   std::size_t low_bytes;   // The weights, …
   std::size_t high_bytes;  // … and the upper two bits of kU6x256.
 
-  std::size_t scales() const { return kPackedRows * (second ? 4 : 2); }
-  std::size_t minima() const { return scales() + scale_pairs * 2 * kPackedRows; }
-  std::size_t low() const { return minima() + minimum_pairs * 2 * kPackedRows; }
-  std::size_t high() const { return low() + low_bytes; }
-  std::size_t bytes() const { return high() + high_bytes; }
+  constexpr std::size_t scales() const { return kPackedRows * (second ? 4 : 2); }
+  constexpr std::size_t minima() const { return scales() + scale_pairs * 2 * kPackedRows; }
+  constexpr std::size_t low() const { return minima() + minimum_pairs * 2 * kPackedRows; }
+  constexpr std::size_t high() const { return low() + low_bytes; }
+  constexpr std::size_t bytes() const { return high() + high_bytes; }
 };
 
-const PackedLayout& LayoutOf(PackedForm form);
+constexpr PackedLayout LayoutOf(PackedForm form) {
+  switch (form) {
+    case PackedForm::kU4x32:
+      return {32, false, 0, 0, 128, 0};
+    case PackedForm::kU4x32Offset:
+      return {32, true, 0, 0, 128, 0};
+    case PackedForm::kI8x32:
+      return {32, false, 0, 0, 256, 0};
+    case PackedForm::kI8x32Offset:
+      return {32, true, 0, 0, 256, 0};
+    case PackedForm::kU4x256:
+      return {256, true, 4, 4, 1024, 0};
+    case PackedForm::kU6x256:
+      return {256, false, 8, 0, 1024, 512};
+    case PackedForm::kI8x256:
+      return {256, false, 8, 0, 2048, 0};
+    case PackedForm::kI8x256Minima:
+      return {256, true, 8, 8, 2048, 0};
+  }
+  return {};
+}
 
 class PackedWeights {
  public:

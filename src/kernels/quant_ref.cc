@@ -75,7 +75,7 @@ float AddBlock256(const RowReader& row, const PackedLayout& layout, const std::i
 }  // namespace
 
 void RefQuantTile(PackedForm form, const QuantTile& tile) {
-  const PackedLayout& layout = LayoutOf(form);
+  const PackedLayout layout = LayoutOf(form);
   for (std::size_t c = 0; c < tile.columns; ++c) {
     for (std::size_t r = 0; r < kPackedRows; ++r) {
       float y = 0;

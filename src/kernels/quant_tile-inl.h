@@ -20,7 +20,7 @@ struct QuantTileOf {
 
   static HWY_NOINLINE void Run(const QuantTile& tile) {
     constexpr bool kBlock32 = kForm <= PackedForm::kI8x32Offset;
-    const PackedLayout layout = LayoutOf(kForm);
+    constexpr PackedLayout layout = LayoutOf(kForm);
     F y[kColumns];
     HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) y[c] = Isa::ZeroF();
@@ -37,29 +37,6 @@ struct QuantTileOf {
   }
 
  private:
-  // Constant after inlining: a call would cost more than a block.
-  static constexpr PackedLayout LayoutOf(PackedForm form) {
-    const bool second = form == PackedForm::kU4x32Offset || form == PackedForm::kI8x32Offset ||
-                        form == PackedForm::kU4x256 || form == PackedForm::kI8x256Minima;
-    switch (form) {
-      case PackedForm::kU4x32:
-      case PackedForm::kU4x32Offset:
-        return {32, second, 0, 0, 128, 0};
-      case PackedForm::kI8x32:
-      case PackedForm::kI8x32Offset:
-        return {32, second, 0, 0, 256, 0};
-      case PackedForm::kU4x256:
-        return {256, second, 4, 4, 1024, 0};
-      case PackedForm::kU6x256:
-        return {256, second, 8, 0, 1024, 512};
-      case PackedForm::kI8x256:
-        return {256, second, 8, 0, 2048, 0};
-      case PackedForm::kI8x256Minima:
-        return {256, second, 8, 8, 2048, 0};
-    }
-    return {};
-  }
-
   static HWY_INLINE void AddBlock32(const QuantTile& tile, std::size_t b, const std::uint8_t* chunk,
                                     const PackedLayout& layout, F* y) {
     const std::int8_t* q[kColumns];
