@@ -8,6 +8,9 @@
 namespace shoal::llm {
 namespace {
 
+// Tokens whose logits are kept at the same time: a large vocabulary's take half a megabyte each.
+constexpr std::size_t kAtOnce = 64;
+
 // -log of the probability that `logits` give to a token. For a report, not for the arithmetic.
 double Surprise(std::span<const float> logits, std::int32_t token) {
   const double max = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
@@ -58,11 +61,16 @@ Result<PerplexityResult> MeasurePerplexity(
     if (begin) part[0] = *begin;
     const std::size_t half = window / 2;
     KvSequence sequence = engine.NewSequence();
-    SHOAL_ASSIGN_OR_RETURN(const std::span<const float> logits,
-                           engine.Feed(sequence, part, window - half));
-    for (std::size_t i = half; i + 1 < window; ++i) {
+    const std::span<const std::int32_t> all = part;
+    SHOAL_RETURN_IF_ERROR(engine.Feed(sequence, all.first(half), 0).status());
+    for (std::size_t at = half; at < window; at += kAtOnce) {
+      const std::size_t count = std::min(kAtOnce, window - at);
+      SHOAL_ASSIGN_OR_RETURN(const std::span<const float> logits,
+                             engine.Feed(sequence, all.subspan(at, count), count));
       const std::size_t vocab = engine.vocab();
-      sums.Add(Surprise(logits.subspan((i - half) * vocab, vocab), part[i + 1]));
+      for (std::size_t i = at; i < at + count && i + 1 < window; ++i) {
+        sums.Add(Surprise(logits.subspan((i - at) * vocab, vocab), part[i + 1]));
+      }
     }
     if (progress) progress(sums.Result(w + 1));
   }
