@@ -50,6 +50,13 @@ Result<std::unique_ptr<LanguageModel>> LanguageModel::Load(const LanguageModelOp
   SHOAL_ASSIGN_OR_RETURN(
       loaded->engine_,
       llm::Engine::Load(loaded->file(), {.context = options.context}, loaded->pool_));
+  // Every token that a text becomes must have a row of the embedding.
+  const std::size_t tokens = loaded->tokenizer().vocabulary().tokens.size();
+  if (tokens > loaded->engine().vocab()) {
+    return Status(Code::kCorruption, options.model + ": the vocabulary has " +
+                                         std::to_string(tokens) + " tokens, the embedding " +
+                                         std::to_string(loaded->engine().vocab()) + " rows");
+  }
   return loaded;
 }
 

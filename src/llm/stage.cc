@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -57,6 +58,11 @@ std::vector<Choice> ChooseExperts(std::span<const float> probabilities, std::siz
 Result<Stage> Stage::Load(const GgufModel& model, const ModelConfig& config, std::int64_t begin,
                           std::int64_t end, Parallel& parallel) {
   SHOAL_CHECK(0 <= begin && begin <= end && end <= config.layers);
+  if (Size(config.head_dim) > kernels::kHeadDimMax) {
+    return Status(Code::kInvalidArgument,
+                  model.name() + ": heads of " + std::to_string(config.head_dim) +
+                      " numbers; at most " + std::to_string(kernels::kHeadDimMax) + " can be run");
+  }
   Stage stage;
   stage.config_ = config;
   stage.rope_ = Rope(config.rope);
