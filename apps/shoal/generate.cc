@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -11,16 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "llm/detokenizer.h"
 #include "llm/engine.h"
 #include "llm/stop_strings.h"
+#include "os/loop.h"
 #include "shoal/commands.h"
 #include "shoal/language_model.h"
 
 namespace shoal {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 struct GenerateOptions {
   LanguageModelOptions model;
@@ -32,10 +31,6 @@ struct GenerateOptions {
   bool special = false;
   bool json = false;
 };
-
-double Seconds(Clock::time_point from, Clock::time_point to) {
-  return std::chrono::duration<double>(to - from).count();
-}
 
 struct Answer {
   std::string text;
@@ -67,7 +62,7 @@ class Output {
 };
 
 Result<Answer> Generate(LanguageModel& model, const GenerateOptions& options,
-                        const std::string& prompt) {
+                        const std::string& prompt, const Clock& clock) {
   const llm::Tokenizer& tokenizer = model.tokenizer();
   const std::vector<llm::TokenId> tokens = tokenizer.Encode(
       prompt,
@@ -81,8 +76,8 @@ Result<Answer> Generate(LanguageModel& model, const GenerateOptions& options,
   Output output(options.json);
   Answer answer;
   answer.prompt_tokens = tokens.size();
-  const Clock::time_point begin = Clock::now();
-  Clock::time_point first = begin;
+  const Instant begin = clock.Now();
+  Instant first = begin;
   while (answer.tokens < options.tokens) {
     const Result<llm::SampledToken> next = generation.Next();
     if (!next.ok() && answer.tokens > 0 && next.status().code() == Code::kResourceExhausted) {
@@ -90,7 +85,7 @@ Result<Answer> Generate(LanguageModel& model, const GenerateOptions& options,
       break;
     }
     if (!next.ok()) return next.status();
-    if (answer.tokens++ == 0) first = Clock::now();
+    if (answer.tokens++ == 0) first = clock.Now();
     if (tokenizer.Has(next->token) && tokenizer.EndsAnswer(next->token)) {
       answer.end = "stop";
       break;
@@ -102,8 +97,8 @@ Result<Answer> Generate(LanguageModel& model, const GenerateOptions& options,
     }
   }
   if (!stop.stopped()) output.Write(stop.Feed(detokenizer.Flush()) + stop.Flush());
-  answer.first_s = Seconds(begin, first);
-  answer.rest_s = Seconds(first, Clock::now());
+  answer.first_s = ToSeconds(first - begin);
+  answer.rest_s = ToSeconds(clock.Now() - first);
   answer.text = output.text();
   answer.guessed = generation.guessed();
   answer.guessed_right = generation.guessed_right();
@@ -143,13 +138,14 @@ Status RunGenerate(const GenerateOptions& options, bool from_stdin) {
   if (from_stdin) {
     prompt.assign(std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>());
   }
-  const Clock::time_point begin = Clock::now();
+  const os::Loop clock;
+  const Instant begin = clock.Now();
   SHOAL_ASSIGN_OR_RETURN(const std::unique_ptr<LanguageModel> model,
                          LanguageModel::Load(options.model));
   SHOAL_RETURN_IF_ERROR(llm::CheckSamplingOptions(options.sampling, model->engine().vocab()));
-  const double load_s = Seconds(begin, Clock::now());
+  const double load_s = ToSeconds(clock.Now() - begin);
   if (!options.json) fmt::print("{}", prompt);
-  SHOAL_ASSIGN_OR_RETURN(Answer answer, Generate(*model, options, prompt));
+  SHOAL_ASSIGN_OR_RETURN(Answer answer, Generate(*model, options, prompt, clock));
   answer.load_s = load_s;
   if (options.json) {
     PrintJson(answer);
