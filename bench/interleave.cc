@@ -12,7 +12,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 double BestOfATurn(const Contender& contender, const Effort& effort) {
   std::this_thread::sleep_for(effort.rest);
-  contender.run();  // Wakes threads and fills caches.
+  if (effort.warm_up) contender.run();  // Wakes threads and fills caches.
   double best = std::numeric_limits<double>::infinity();
   const SteadyClock::time_point begin = SteadyClock::now();
   do {

@@ -24,6 +24,8 @@ struct Effort {
   // Before a turn nothing runs for this long: OpenBLAS's and OpenMP's threads spin for some
   // 10 ms after their work, and would do so on the next contender's cores.
   Duration rest = std::chrono::milliseconds(30);
+  // Whether a turn begins with a run that does not count. Runs of seconds need none.
+  bool warm_up = true;
 };
 
 // Seconds of the fastest run of each contender.

@@ -12,6 +12,9 @@
 // clang-format on
 
 #if SHOAL_SIMD
+#if HWY_ARCH_X86
+#include <immintrin.h>
+#endif
 HWY_BEFORE_NAMESPACE();
 namespace shoal::kernels::HWY_NAMESPACE {
 namespace {
@@ -41,6 +44,32 @@ FmaLoopResult FmaLoop(std::size_t iterations) {
   for (std::size_t i = 1; i < kChains; ++i) sum = hn::Add(sum, chains[i]);
   const double per_round = 2.0 * static_cast<double>(kChains * hn::Lanes(d));
   return {per_round * static_cast<double>(iterations), hn::GetLane(hn::SumOfLanes(d, sum))};
+}
+
+FmaLoopResult Int8Loop(std::size_t iterations) {
+#if HWY_TARGET == HWY_AVX2
+  constexpr std::size_t kSums = 8;
+  __m256i sums[kSums];
+  __m256i bytes = _mm256_set1_epi8(3);
+  const __m256i ones = _mm256_set1_epi16(1);
+  HWY_UNROLL(8)
+  for (std::size_t i = 0; i < kSums; ++i) sums[i] = _mm256_setzero_si256();
+  for (std::size_t n = 0; n < iterations; ++n) {
+    HWY_UNROLL(8)
+    for (std::size_t i = 0; i < kSums; ++i) {
+      __asm__("" : "+x"(bytes));  // Else one product would serve all.
+      const __m256i pairs = _mm256_maddubs_epi16(bytes, bytes);
+      sums[i] = _mm256_add_epi32(sums[i], _mm256_madd_epi16(pairs, ones));
+    }
+  }
+  HWY_UNROLL(8)
+  for (std::size_t i = 1; i < kSums; ++i) sums[0] = _mm256_add_epi32(sums[0], sums[i]);
+  return {2.0 * 32 * static_cast<double>(kSums * iterations),
+          static_cast<double>(_mm256_extract_epi32(sums[0], 0))};
+#else
+  (void)iterations;
+  return {};
+#endif
 }
 
 double ReadLoop(std::span<const float> data) {
@@ -83,6 +112,8 @@ FmaLoopResult RefFmaLoop(std::size_t iterations) {
   return {2.0 * static_cast<double>(chains.size()) * static_cast<double>(iterations), sum};
 }
 
+FmaLoopResult RefInt8Loop(std::size_t /*iterations*/) { return {}; }
+
 double RefReadLoop(std::span<const float> data) {
   double sum = 0;
   for (const float value : data) sum += value;
@@ -97,6 +128,13 @@ using ReadFunction = double(std::span<const float>);
 FmaLoopResult RunFmaLoop(std::size_t iterations, Target target) {
   static constexpr Implementation<FmaFunction> kTable[] = {
       SHOAL_SIMD_ROWS(FmaFunction, FmaLoop){Target::kRef, &RefFmaLoop},
+  };
+  return Choose(std::span<const Implementation<FmaFunction>>(kTable), target)(iterations);
+}
+
+FmaLoopResult RunInt8Loop(std::size_t iterations, Target target) {
+  static constexpr Implementation<FmaFunction> kTable[] = {
+      SHOAL_SIMD_ROWS(FmaFunction, Int8Loop){Target::kRef, &RefInt8Loop},
   };
   return Choose(std::span<const Implementation<FmaFunction>>(kTable), target)(iterations);
 }

@@ -19,6 +19,10 @@ struct FmaLoopResult {
 // Runs `iterations` rounds of independent fused multiply-adds. REQUIRES: this CPU has `target`.
 FmaLoopResult RunFmaLoop(std::size_t iterations, Target target = BestTarget());
 
+// The same with what multiplies 8-bit integers and adds the products in 32 bits; operations are
+// those of integers. Where we know no such instructions (all but AVX2): no operations.
+FmaLoopResult RunInt8Loop(std::size_t iterations, Target target = BestTarget());
+
 // Reads every float once and returns their sum, in an order of the target's choice.
 // REQUIRES: this CPU has `target`.
 double RunReadLoop(std::span<const float> data, Target target = BestTarget());

@@ -45,34 +45,30 @@ bool IsSensitive(std::string_view name, std::int64_t layers) {
 }
 
 // Small tensors on which every number counts.
-bool StaysAsItIs(const GgufTensor& tensor) {
-  return tensor.shape.rank() < 2 || tensor.name.ends_with("_norm.weight") ||
-         tensor.name.ends_with(".ffn_gate_inp.weight");
+bool StaysAsItIs(std::string_view name, const Shape& shape) {
+  return shape.rank() < 2 || name.ends_with("_norm.weight") ||
+         name.ends_with(".ffn_gate_inp.weight");
 }
 
-DType WantedType(const GgufTensor& tensor, const ModelConfig& config, const Mixture& mixture) {
+DType WantedType(std::string_view name, const ModelConfig& config, const Mixture& mixture) {
   const std::string_view output = config.tied_embeddings ? "token_embd.weight" : "output.weight";
-  if (tensor.name == output) return mixture.output;
-  return IsSensitive(tensor.name, config.layers) ? mixture.sensitive : mixture.base;
-}
-
-bool RowsAreBlocks(const GgufTensor& tensor, DType dtype) {
-  return ByteSize(dtype, tensor.shape).ok();
+  if (name == output) return mixture.output;
+  return IsSensitive(name, config.layers) ? mixture.sensitive : mixture.base;
 }
 
 // A type with smaller blocks for rows that are not a multiple of 256 (Qwen2.5-0.5B has 896).
-DType Fitting(const GgufTensor& tensor, DType wanted) {
-  if (RowsAreBlocks(tensor, wanted)) return wanted;
+DType Fitting(const Shape& shape, DType wanted) {
+  if (ByteSize(wanted, shape).ok()) return wanted;
   DType smaller = DType::kF16;
   if (wanted == DType::kQ4_K) smaller = DType::kQ5_0;
   if (wanted == DType::kQ5_K) smaller = DType::kQ5_1;
   if (wanted == DType::kQ6_K) smaller = DType::kQ8_0;
-  return RowsAreBlocks(tensor, smaller) ? smaller : DType::kF16;
+  return ByteSize(smaller, shape).ok() ? smaller : DType::kF16;
 }
 
 DType PlannedType(const GgufTensor& tensor, const ModelConfig& config, const Mixture& mixture) {
-  if (StaysAsItIs(tensor)) return tensor.dtype;
-  const DType wanted = Fitting(tensor, WantedType(tensor, config, mixture));
+  if (StaysAsItIs(tensor.name, tensor.shape)) return tensor.dtype;
+  const DType wanted = Fitting(tensor.shape, WantedType(tensor.name, config, mixture));
   if (IsQuantized(tensor.dtype) && BitsPerWeight(wanted) >= BitsPerWeight(tensor.dtype)) {
     return tensor.dtype;
   }
@@ -96,6 +92,11 @@ Result<Mixture> FindMixture(std::string_view name) {
   }
   return Status(Code::kInvalidArgument,
                 "no type of file is called \"" + std::string(name) + "\"; there are " + known);
+}
+
+DType TypeIn(const Mixture& mixture, const TensorSpec& tensor, const ModelConfig& config) {
+  if (StaysAsItIs(tensor.name, tensor.shape)) return DType::kF32;
+  return Fitting(tensor.shape, WantedType(tensor.name, config, mixture));
 }
 
 Result<std::vector<PlannedTensor>> PlanQuantization(const GgufModel& model,

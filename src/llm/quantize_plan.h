@@ -11,6 +11,7 @@
 #include "llm/gguf_model.h"
 #include "llm/gguf_writer.h"
 #include "llm/model_config.h"
+#include "llm/model_tensors.h"
 #include "tensor/dtype.h"
 
 namespace shoal::llm {
@@ -27,15 +28,19 @@ struct Mixture {
 // By name, whatever the case. kInvalidArgument: no such mixture; the message lists them.
 Result<Mixture> FindMixture(std::string_view name);
 
+// The type of a tensor of a model in F32 that becomes such a file. Vectors, and the routers of
+// experts, stay as they are. A tensor whose rows are no whole blocks of the wanted type gets one
+// with smaller blocks.
+DType TypeIn(const Mixture& mixture, const TensorSpec& tensor, const ModelConfig& config);
+
 // A tensor of the model and its new type. The same as before: its bytes are copied.
 struct PlannedTensor {
   const GgufTensor* tensor;  // Of the model that was planned for.
   DType dtype;
 };
 
-// In the order of the model. Vectors, and the routers of experts, stay as they are. A tensor whose
-// rows are no whole blocks of the wanted type gets one with smaller blocks. One that is quantised
-// already stays unless the new type is smaller: bits that are gone do not come back.
+// In the order of the model. One that is quantised already stays unless the new type is smaller:
+// bits that are gone do not come back.
 // kInvalidArgument: nothing would change.
 Result<std::vector<PlannedTensor>> PlanQuantization(const GgufModel& model,
                                                     const ModelConfig& config,
