@@ -191,7 +191,7 @@ TEST(ArithmeticHashTest, QuantMatMul) {
   constexpr std::size_t kK = 1024;
   const std::vector<float> x = PlainFloats(5 * kK, 1);
   Serial serial;
-  ExpectHash("quantised products", 0x499f87e13a9ff19b, [&](Parallel& parallel, Target target) {
+  ExpectHash("quantised products", 0x8d729be8976659c9, [&](Parallel& parallel, Target target) {
     std::vector<float> all;
     for (const DType dtype : kPackedTypes) {
       const auto w =

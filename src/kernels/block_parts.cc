@@ -1,7 +1,6 @@
 #include "kernels/block_parts.h"
 
-#include <cstring>
-
+#include "kernels/iq_grids.h"
 #include "kernels/quant_blocks.h"
 
 namespace shoal::kernels {
@@ -22,17 +21,34 @@ void ReadNibbles(const std::byte* from, std::int8_t* q, const Value& value) {
   }
 }
 
-void ReadQ4_0(const std::byte* block, BlockParts& parts) {
-  parts.d = LoadU16(block);
-  ReadNibbles(block + 2, parts.q.data(),
-              [](unsigned nibble, std::size_t) { return Int8(static_cast<int>(nibble) - 8); });
+// For 32 weights each.
+void SetGroupScales(const GroupScales& groups, BlockParts& parts) {
+  for (std::size_t j = 0; j < 16; ++j) {
+    parts.scales[j] = Int8(static_cast<unsigned>(groups.scale[j / 2]));
+    parts.minima[j] = Int8(static_cast<unsigned>(groups.minimum[j / 2]));
+  }
 }
 
-void ReadQ4_1(const std::byte* block, BlockParts& parts) {
-  parts.d = LoadU16(block);
-  parts.second = LoadU16(block + 2);
-  ReadNibbles(block + 4, parts.q.data(), [](unsigned nibble, std::size_t) { return Int8(nibble); });
+void SetSigned(int magnitude, std::uint32_t signs, std::size_t j, std::int8_t* q) {
+  q[j] = Int8(((signs >> j) & 1U) != 0 ? -magnitude : magnitude);
 }
+
+void EightOf2(std::uint16_t code, std::uint32_t signs, std::int8_t* q) {
+  for (std::size_t j = 0; j < 8; ++j) SetSigned(IQ2Magnitude(code, j), signs, j, q);
+}
+
+void EightOf3(std::uint16_t code0, std::uint16_t code1, const IQ3Magnitudes& values,
+              std::uint32_t signs, std::int8_t* q) {
+  for (std::size_t j = 0; j < 4; ++j) {
+    SetSigned(IQ3Magnitude(code0, values, j), signs, j, q);
+    SetSigned(IQ3Magnitude(code1, values, j), signs, j + 4, q);
+  }
+}
+
+// A scale of four bits means (s + 1/2) of a half, so that 2s + 1 is whole.
+std::int8_t OddScale(std::uint32_t s) { return Int8(2 * (s & 15U) + 1); }
+
+}  // namespace
 
 void ReadQ5_0(const std::byte* block, BlockParts& parts) {
   parts.d = LoadU16(block);
@@ -51,36 +67,6 @@ void ReadQ5_1(const std::byte* block, BlockParts& parts) {
   });
 }
 
-void ReadQ8_0(const std::byte* block, BlockParts& parts) {
-  parts.d = LoadU16(block);
-  std::memcpy(parts.q.data(), block + 2, 32);
-}
-
-void ReadIq4Nl(const std::byte* block, BlockParts& parts) {
-  parts.d = LoadU16(block);
-  ReadNibbles(block + 2, parts.q.data(),
-              [](unsigned nibble, std::size_t) { return kIQ4Values[nibble]; });
-}
-
-// For 32 weights each.
-void SetGroupScales(const GroupScales& groups, BlockParts& parts) {
-  for (std::size_t j = 0; j < 16; ++j) {
-    parts.scales[j] = Int8(static_cast<unsigned>(groups.scale[j / 2]));
-    parts.minima[j] = Int8(static_cast<unsigned>(groups.minimum[j / 2]));
-  }
-}
-
-void ReadQ4K(const std::byte* block, BlockParts& parts) {
-  parts.d = LoadU16(block);
-  parts.second = LoadU16(block + 2);
-  SetGroupScales(UnpackGroupScales(block + 4), parts);
-  for (std::size_t i = 0; i < 128; ++i) {
-    const std::size_t at = i / 32 * 64 + i % 32;
-    parts.q[at] = Int8(ByteAt(block, 16 + i) & 15U);
-    parts.q[at + 32] = Int8(ByteAt(block, 16 + i) >> 4U);
-  }
-}
-
 void ReadQ5K(const std::byte* block, BlockParts& parts) {
   parts.d = LoadU16(block);
   parts.second = LoadU16(block + 2);
@@ -91,20 +77,6 @@ void ReadQ5K(const std::byte* block, BlockParts& parts) {
     const unsigned bits = ByteAt(high, i % 32) >> (i / 32 * 2);
     parts.q[at] = Int8((ByteAt(block, 48 + i) & 15U) | ((bits & 1U) << 4U));
     parts.q[at + 32] = Int8((ByteAt(block, 48 + i) >> 4U) | ((bits & 2U) << 3U));
-  }
-}
-
-void ReadQ6K(const std::byte* block, BlockParts& parts) {
-  const std::byte* high = block + 128;
-  parts.d = LoadU16(block + 208);
-  std::memcpy(parts.scales.data(), block + 192, 16);
-  for (std::size_t i = 0; i < 256; ++i) {
-    const std::size_t half = i / 128;
-    const std::size_t quarter = i % 128 / 32;  // Which two bits of the high byte.
-    const std::size_t l = i % 32;
-    const unsigned low = ByteAt(block, 64 * half + 32 * (quarter % 2) + l) >> (quarter / 2 * 4);
-    const unsigned bits = ByteAt(high, 32 * half + l) >> (2 * quarter);
-    parts.q[i] = Int8(static_cast<int>((low & 15U) | ((bits & 3U) << 4U)) - 32);
   }
 }
 
@@ -131,7 +103,13 @@ void ReadQ3K(const std::byte* block, BlockParts& parts) {
   }
 }
 
-void ReadIq4Xs(const std::byte* block, BlockParts& parts) {
+void ReadIQ4NL(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  ReadNibbles(block + 2, parts.q.data(),
+              [](unsigned nibble, std::size_t) { return kIQ4Values[nibble]; });
+}
+
+void ReadIQ4XS(const std::byte* block, BlockParts& parts) {
   parts.d = LoadU16(block);
   const unsigned high = LoadU16(block + 2);
   for (std::size_t j = 0; j < 8; ++j) {
@@ -143,36 +121,68 @@ void ReadIq4Xs(const std::byte* block, BlockParts& parts) {
   }
 }
 
-}  // namespace
+void ReadIQ2XXS(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  for (std::size_t group = 0; group < 8; ++group) {
+    const std::byte* indices = block + 2 + 8 * group;
+    const std::uint32_t rest = LoadU32(indices + 4);
+    parts.scales[2 * group] = parts.scales[2 * group + 1] = OddScale(rest >> 28U);
+    for (std::size_t l = 0; l < 4; ++l) {
+      EightOf2(kIQ2XXSGrid[LoadByte(indices + l)], IQSigns((rest >> (7 * l)) & 127U),
+               parts.q.data() + 32 * group + 8 * l);
+    }
+  }
+}
 
-PartsReader* PartsReaderOf(DType dtype) {
-  switch (dtype) {
-    case DType::kQ4_0:
-      return &ReadQ4_0;
-    case DType::kQ4_1:
-      return &ReadQ4_1;
-    case DType::kQ5_0:
-      return &ReadQ5_0;
-    case DType::kQ5_1:
-      return &ReadQ5_1;
-    case DType::kQ8_0:
-      return &ReadQ8_0;
-    case DType::kQ2_K:
-      return &ReadQ2K;
-    case DType::kQ3_K:
-      return &ReadQ3K;
-    case DType::kQ4_K:
-      return &ReadQ4K;
-    case DType::kQ5_K:
-      return &ReadQ5K;
-    case DType::kQ6_K:
-      return &ReadQ6K;
-    case DType::kIQ4_NL:
-      return &ReadIq4Nl;
-    case DType::kIQ4_XS:
-      return &ReadIq4Xs;
-    default:
-      return nullptr;
+void ReadIQ2XS(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  for (std::size_t j = 0; j < 16; ++j) {
+    parts.scales[j] = OddScale(ByteAt(block, 66 + j / 2) >> (4 * (j % 2)));
+  }
+  for (std::size_t i = 0; i < 32; ++i) {
+    const std::uint32_t word = LoadU16(block + 2 + 2 * i);
+    EightOf2(kIQ2XSGrid[word & 511U], IQSigns(word >> 9U), parts.q.data() + 8 * i);
+  }
+}
+
+void ReadIQ2S(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  for (std::size_t j = 0; j < 16; ++j) {
+    parts.scales[j] = OddScale(ByteAt(block, 74 + j / 2) >> (4 * (j % 2)));
+  }
+  for (std::size_t i = 0; i < 32; ++i) {
+    const std::uint32_t high = (ByteAt(block, 66 + i / 4) >> (2 * (i % 4))) & 3U;
+    EightOf2(kIQ2SGrid[ByteAt(block, 2 + i) | (high << 8U)], ByteAt(block, 34 + i),
+             parts.q.data() + 8 * i);
+  }
+}
+
+void ReadIQ3XXS(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  for (std::size_t group = 0; group < 8; ++group) {
+    const std::uint32_t rest = LoadU32(block + 66 + 4 * group);
+    parts.scales[2 * group] = parts.scales[2 * group + 1] = OddScale(rest >> 28U);
+    const std::byte* indices = block + 2 + 8 * group;
+    for (std::size_t l = 0; l < 4; ++l) {
+      EightOf3(kIQ3XXSGrid[LoadByte(indices + 2 * l)], kIQ3XXSGrid[LoadByte(indices + 2 * l + 1)],
+               kIQ3XXSMagnitudes, IQSigns((rest >> (7 * l)) & 127U),
+               parts.q.data() + 32 * group + 8 * l);
+    }
+  }
+}
+
+void ReadIQ3S(const std::byte* block, BlockParts& parts) {
+  parts.d = LoadU16(block);
+  const auto code = [&](std::size_t i) {
+    const std::uint32_t ninth = (ByteAt(block, 66 + i / 8) >> (i % 8)) & 1U;
+    return kIQ3SGrid[ByteAt(block, 2 + i) | (ninth << 8U)];
+  };
+  for (std::size_t j = 0; j < 16; ++j) {
+    parts.scales[j] = OddScale(ByteAt(block, 106 + j / 4) >> (4 * (j / 2 % 2)));
+  }
+  for (std::size_t i = 0; i < 32; ++i) {
+    EightOf3(code(2 * i), code(2 * i + 1), kIQ3SMagnitudes, ByteAt(block, 74 + i),
+             parts.q.data() + 8 * i);
   }
 }
 

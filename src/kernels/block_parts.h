@@ -11,8 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tensor/dtype.h"
-
 namespace shoal::kernels {
 
 struct BlockParts {
@@ -23,10 +21,20 @@ struct BlockParts {
   std::array<std::int8_t, 256> q = {};
 };
 
-// Reads one block. REQUIRES: Info(dtype).block_bytes bytes at `block`.
+// Each reads one block of its type. Of the IQ2 types weights are an eighth, of IQ3_XXS a quarter of
+// what the parts say. REQUIRES: Info(dtype).block_bytes bytes at `block`.
 using PartsReader = void(const std::byte* block, BlockParts& parts);
-
-// Null if the format is not made of such parts.
-PartsReader* PartsReaderOf(DType dtype);
+PartsReader ReadQ5_0;
+PartsReader ReadQ5_1;
+PartsReader ReadQ2K;
+PartsReader ReadQ3K;
+PartsReader ReadQ5K;
+PartsReader ReadIQ4NL;
+PartsReader ReadIQ4XS;
+PartsReader ReadIQ2XXS;
+PartsReader ReadIQ2XS;
+PartsReader ReadIQ2S;
+PartsReader ReadIQ3XXS;
+PartsReader ReadIQ3S;
 
 }  // namespace shoal::kernels

@@ -1,5 +1,4 @@
 // The IQ types: eight, or four, elements at a time are looked up in a table (iq_grids.h).
-#include <bit>
 #include <cstdint>
 
 #include "kernels/dequantize_internal.h"
@@ -10,11 +9,6 @@ namespace shoal::kernels::internal {
 namespace {
 
 constexpr std::size_t kGroups = kLargeBlock / 32;
-
-// Seven signs are stored; the eighth makes their number even.
-std::uint32_t SignsOf(std::uint32_t seven) {
-  return seven | (static_cast<std::uint32_t>(std::popcount(seven) & 1) << 7U);
-}
 
 float Signed(float scale, int magnitude, std::uint32_t signs, std::size_t j) {
   return scale * static_cast<float>(((signs >> j) & 1U) != 0 ? -magnitude : magnitude);
@@ -47,7 +41,7 @@ void DequantizeIQ2XXS(const std::byte* block, float* out) {
     const std::uint32_t rest = LoadU32(indices + 4);
     const float scale = QuarterScale(d, rest >> 28U);
     for (std::size_t l = 0; l < 4; ++l) {
-      EightOf2(scale, kIQ2XXSGrid[LoadByte(indices + l)], SignsOf((rest >> (7 * l)) & 127U),
+      EightOf2(scale, kIQ2XXSGrid[LoadByte(indices + l)], IQSigns((rest >> (7 * l)) & 127U),
                out + 32 * group + 8 * l);
     }
   }
@@ -60,7 +54,7 @@ void DequantizeIQ2XS(const std::byte* block, float* out) {
     const std::uint32_t word = LoadU16(block + 2 + 2 * i);
     const std::uint32_t scales = LoadByte(block + 66 + i / 4);
     const float scale = QuarterScale(d, i % 4 < 2 ? scales & 15U : scales >> 4U);
-    EightOf2(scale, kIQ2XSGrid[word & 511U], SignsOf(word >> 9U), out + 8 * i);
+    EightOf2(scale, kIQ2XSGrid[word & 511U], IQSigns(word >> 9U), out + 8 * i);
   }
 }
 
@@ -86,7 +80,7 @@ void DequantizeIQ3XXS(const std::byte* block, float* out) {
     for (std::size_t l = 0; l < 4; ++l) {
       EightOf3(scale, kIQ3XXSGrid[LoadByte(indices + 2 * l)],
                kIQ3XXSGrid[LoadByte(indices + 2 * l + 1)], kIQ3XXSMagnitudes,
-               SignsOf((rest >> (7 * l)) & 127U), out + 32 * group + 8 * l);
+               IQSigns((rest >> (7 * l)) & 127U), out + 32 * group + 8 * l);
     }
   }
 }

@@ -30,7 +30,7 @@ enum class PackedForm : std::uint8_t {
   kI8x32Offset,   // d q + m: Q5_1.
   kU4x256,        // d s q - e t, sub-blocks of 32: Q4_K.
   kU6x256,        // d s (q - 32), sub-blocks of 16: Q6_K.
-  kI8x256,        // d s q, sub-blocks of 16: Q3_K, IQ4_XS, IQ2_XXS.
+  kI8x256,        // d s q, sub-blocks of 16: Q3_K, IQ4_XS, IQ2, IQ3.
   kI8x256Minima,  // d s q - e t, sub-blocks of 16: Q2_K, Q5_K.
 };
 
@@ -83,6 +83,8 @@ class PackedWeights {
                                     std::size_t rows, std::size_t k, Parallel& parallel);
 
   PackedForm form() const { return form_; }
+  // What results are multiplied with: 1, or a smaller power of two.
+  float unit() const { return unit_; }
   std::size_t rows() const { return rows_; }
   std::size_t k() const { return k_; }
   std::size_t groups() const { return (rows_ + kPackedRows - 1) / kPackedRows; }
@@ -95,6 +97,7 @@ class PackedWeights {
  private:
   AlignedBuffer buffer_;
   PackedForm form_ = PackedForm::kU4x32;
+  float unit_ = 1;
   std::size_t rows_ = 0;
   std::size_t k_ = 0;
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -67,6 +68,11 @@ inline std::array<std::int8_t, 16> UnpackScalesQ3K(const std::byte* packed) {
     out[i] = static_cast<std::int8_t>(static_cast<int>(low | (high << 4U)) - 32);
   }
   return out;
+}
+
+// IQ types: seven signs are stored; the eighth makes their number even.
+inline std::uint32_t IQSigns(std::uint32_t seven) {
+  return seven | (static_cast<std::uint32_t>(std::popcount(seven) & 1) << 7U);
 }
 
 // The sixteen values that a nibble of IQ4_NL and IQ4_XS stands for: denser around zero.

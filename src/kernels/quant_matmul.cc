@@ -79,6 +79,11 @@ void RunGroup(const PackedWeights& w, const QuantizedRows& x, std::size_t g, std
       tile.y[c] = whole ? y.data() + (begin + c) * w.rows() + g * kPackedRows : last[c];
     }
     kernel(form, tile);
+    if (w.unit() != 1) {
+      for (std::size_t c = 0; c < tile.columns; ++c) {
+        for (std::size_t r = 0; r < kPackedRows; ++r) tile.y[c][r] *= w.unit();
+      }
+    }
     if (whole) continue;
     for (std::size_t c = 0; c < tile.columns; ++c) {
       std::memcpy(y.data() + (begin + c) * w.rows() + g * kPackedRows, last[c],

@@ -5,20 +5,13 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/block_parts.h"
+#include "kernels/dequantize.h"
 #include "kernels/float16.h"
 #include "kernels/kernel_testing.h"
 #include "kernels/quant_testing.h"
 
 namespace shoal::kernels {
 namespace {
-
-double WeightOf(DType dtype, const BlockParts& parts, std::size_t i) {
-  const double d = FloatFromF16(parts.d);
-  const double second = FloatFromF16(parts.second);
-  if (Info(dtype).block_elements == 32) return d * parts.q[i] + second;
-  return d * parts.scales[i / 16] * parts.q[i] - second * parts.minima[i / 16];
-}
 
 std::vector<float> Product(const PackedWeights& w, std::span<const float> x, Parallel& parallel,
                            Target target) {
@@ -42,22 +35,17 @@ TEST(QuantMatMulTest, IsTheProductOfWhatTheFilesSay) {
     QuantizedRows rows;
     const std::size_t block = LayoutOf(w->form()).block;
     rows.Assign(x, kK, block, serial);
-    const DTypeInfo& info = Info(dtype);
+    std::vector<float> weights(kRows * kK);
+    Dequantize(dtype, blocks, weights);
     for (std::size_t c = 0; c < 3; ++c) {
       for (std::size_t r = 0; r < kRows; ++r) {
         double want = 0;
         double size = 0;
-        for (std::size_t b = 0; b < kK / info.block_elements; ++b) {
-          BlockParts parts;
-          const std::size_t at = r * (kK / info.block_elements) + b;
-          PartsReaderOf(dtype)(blocks.data() + at * info.block_bytes, parts);
-          for (std::size_t i = 0; i < info.block_elements; ++i) {
-            const std::size_t k = b * info.block_elements + i;
-            const double term = WeightOf(dtype, parts, i) * rows.q(c)[k] *
-                                static_cast<double>(rows.scales(c)[k / block]);
-            want += term;
-            size += std::abs(term);
-          }
+        for (std::size_t k = 0; k < kK; ++k) {
+          const double term = static_cast<double>(weights[r * kK + k]) * rows.q(c)[k] *
+                              static_cast<double>(rows.scales(c)[k / block]);
+          want += term;
+          size += std::abs(term);
         }
         EXPECT_NEAR(y[c * kRows + r], want, 2e-6 * size) << dtype << " row " << r;
       }

@@ -14,8 +14,9 @@
 namespace shoal::kernels {
 
 inline constexpr DType kPackedTypes[] = {
-    DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ8_0,   DType::kQ2_K,
-    DType::kQ3_K, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL, DType::kIQ4_XS};
+    DType::kQ4_0,    DType::kQ4_1,   DType::kQ5_0,  DType::kQ5_1,    DType::kQ8_0,   DType::kQ2_K,
+    DType::kQ3_K,    DType::kQ4_K,   DType::kQ5_K,  DType::kQ6_K,    DType::kIQ4_NL, DType::kIQ4_XS,
+    DType::kIQ2_XXS, DType::kIQ2_XS, DType::kIQ2_S, DType::kIQ3_XXS, DType::kIQ3_S};
 
 // Where the F16 numbers of a block are; -1 for none.
 inline std::pair<int, int> HalvesOf(DType dtype) {
