@@ -8,6 +8,8 @@
 #define SHOAL_KERNELS_QUANT_TILE_INL_H
 #endif
 
+#include <hwy/cache_control.h>
+
 #include "kernels/quant_tile.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,8 +39,18 @@ struct QuantTileOf {
   }
 
  private:
+  // Weights are read once, front to back, and yet one thread got 17 GB/s from memory (9 where a
+  // form is read in two places at once) of the 25 that it gets when it is told what comes.
+  static HWY_INLINE void PrefetchAhead(const std::uint8_t* from, std::size_t bytes) {
+    constexpr std::size_t kAhead = 8192;
+    if constexpr (kColumns > 1) return;  // The weights of a group stay in the cache.
+    HWY_UNROLL(1)
+    for (std::size_t at = 0; at < bytes; at += 64) hwy::Prefetch(from + kAhead + at);
+  }
+
   static HWY_INLINE void AddBlock32(const QuantTile& tile, std::size_t b, const std::uint8_t* chunk,
                                     const PackedLayout& layout, F* y) {
+    PrefetchAhead(chunk, layout.bytes());
     const std::int8_t* q[kColumns];
     HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) q[c] = tile.q[c] + 32 * b;
@@ -72,6 +84,8 @@ struct QuantTileOf {
     for (int c = 0; c < kColumns; ++c) sums[c] = Isa::ZeroI();
     HWY_UNROLL(1)
     for (std::size_t p = 0; p < layout.scale_pairs; ++p) {
+      PrefetchAhead(chunk + p * (layout.bytes() / layout.scale_pairs),
+                    layout.bytes() / layout.scale_pairs);
       const std::uint8_t* scales = chunk + layout.scales() + p * kPairBytes;
       const std::size_t k = 256 / layout.scale_pairs * p;
       const std::int8_t* q[kColumns];
