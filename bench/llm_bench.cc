@@ -13,13 +13,12 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "bench/interleave.h"
+#include "bench/llm_files.h"
 #include "bench/peak_bench.h"
 #include "bench/peers/llama_cpp.h"
 #include "bench/threads.h"
 #include "llm/engine.h"
-#include "llm/gguf.h"
 #include "llm/gguf_model.h"
-#include "os/mapped_file.h"
 
 namespace shoal::bench {
 namespace {
@@ -31,20 +30,6 @@ std::vector<std::int32_t> RandomTokens(std::size_t count, std::size_t vocab) {
     tokens.push_back(static_cast<std::int32_t>(random.Bits() % vocab));
   }
   return tokens;
-}
-
-struct OpenedModel {
-  os::MappedFile mapping;
-  llm::GgufModel model;
-};
-
-Result<OpenedModel> Open(const std::string& path) {
-  SHOAL_ASSIGN_OR_RETURN(os::MappedFile mapping, os::MappedFile::Open(path));
-  SHOAL_ASSIGN_OR_RETURN(llm::GgufFile file, llm::GgufFile::Parse(path, mapping.bytes()));
-  std::vector<llm::GgufFile> parts;
-  parts.push_back(std::move(file));
-  SHOAL_ASSIGN_OR_RETURN(llm::GgufModel model, llm::GgufModel::Make(std::move(parts)));
-  return OpenedModel{std::move(mapping), std::move(model)};
 }
 
 // What a token makes us read and multiply: all matrices but the embedding, of which it is a row.
@@ -120,9 +105,9 @@ class ModelBench {
  private:
   Status RunThreads(std::size_t threads) {
     const std::unique_ptr<Parallel> parallel = MakePool(threads);
-    SHOAL_ASSIGN_OR_RETURN(const OpenedModel opened, Open(path_));
+    SHOAL_ASSIGN_OR_RETURN(const OpenedModel opened, OpenModelFile(path_));
     SHOAL_ASSIGN_OR_RETURN(const std::unique_ptr<llm::Engine> engine,
-                           llm::Engine::Load(opened.model, {.context = context_}, *parallel));
+                           LoadEngine(opened, context_, *parallel));
     for (const auto& peer : peers_) peer->SetThreads(threads);
     const Work work = WorkOf(opened.model);
     const double gigabytes = ReadGigabytes(*parallel, {});

@@ -49,6 +49,8 @@ struct Functions {
   std::int32_t (*decode)(void*, Batch);
   float* (*get_logits)(void*);
   float* (*get_logits_ith)(void*, std::int32_t);
+  Parameters (*quantize_default_params)();
+  std::uint32_t (*quantize)(const char*, const char*, const Parameters*);
 };
 
 // The first file of the folder whose name begins with "lib<stem>." and is a shared library.
@@ -94,6 +96,8 @@ class Loader {
     Find(llama, "llama_decode", f.decode);
     Find(llama, "llama_get_logits", f.get_logits);
     Find(llama, "llama_get_logits_ith", f.get_logits_ith);
+    Find(llama, "llama_model_quantize_default_params", f.quantize_default_params);
+    Find(llama, "llama_model_quantize", f.quantize);
     if (!missing_.empty()) return Status(Code::kUnavailable, folder_ + ": no " + missing_);
     return f;
   }
@@ -158,13 +162,18 @@ class LoadedLlamaCpp final : public LlamaCpp {
   std::size_t vocab_;
 };
 
+Result<Functions> LoadFunctions(const std::string& folder) {
+  SHOAL_ASSIGN_OR_RETURN(const Functions f, Loader(folder).Load());
+  f.log_set([](int, const char*, void*) {}, nullptr);
+  f.load_backends(folder.c_str());
+  return f;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LlamaCpp>> LoadLlamaCpp(const std::string& folder, const std::string& model,
                                                std::size_t context) {
-  SHOAL_ASSIGN_OR_RETURN(const Functions f, Loader(folder).Load());
-  f.log_set([](int, const char*, void*) {}, nullptr);
-  f.load_backends(folder.c_str());
+  SHOAL_ASSIGN_OR_RETURN(const Functions f, LoadFunctions(folder));
   void* const loaded = f.model_load_from_file(model.c_str(), f.model_default_params());
   if (loaded == nullptr) return Status(Code::kUnavailable, model + ": llama.cpp cannot load it");
   Parameters parameters = f.context_default_params();
@@ -176,6 +185,19 @@ Result<std::unique_ptr<LlamaCpp>> LoadLlamaCpp(const std::string& folder, const 
                   folder + ": llama.cpp made no context of " + std::to_string(context) + " tokens");
   }
   return std::unique_ptr<LlamaCpp>(new LoadedLlamaCpp(f, loaded, created));
+}
+
+Status QuantizeByLlamaCpp(const std::string& folder, const std::string& from, const std::string& to,
+                          std::int32_t file_type) {
+  SHOAL_ASSIGN_OR_RETURN(const Functions f, LoadFunctions(folder));
+  // Threads, the type, the types of two tensors, and whether quantised ones may be read again:
+  // these have been the first fields since there is a structure.
+  Parameters parameters = f.quantize_default_params();
+  std::memcpy(parameters.bytes + 4, &file_type, sizeof file_type);
+  parameters.bytes[16] = 1;
+  if (f.quantize(from.c_str(), to.c_str(), &parameters) == 0) return {};
+  return Status(Code::kUnavailable,
+                from + ": llama.cpp cannot make type " + std::to_string(file_type) + " of it");
 }
 
 }  // namespace shoal::bench

@@ -31,4 +31,9 @@ class LlamaCpp {
 Result<std::unique_ptr<LlamaCpp>> LoadLlamaCpp(const std::string& folder, const std::string& model,
                                                std::size_t context);
 
+// Makes a file of another type (llama.cpp's number of it, "general.file_type"), also of one that is
+// quantised already.
+Status QuantizeByLlamaCpp(const std::string& folder, const std::string& from, const std::string& to,
+                          std::int32_t file_type);
+
 }  // namespace shoal::bench

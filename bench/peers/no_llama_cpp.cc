@@ -8,4 +8,9 @@ Result<std::unique_ptr<LlamaCpp>> LoadLlamaCpp(const std::string& folder,
   return Status(Code::kUnavailable, folder + ": a static program cannot load libraries");
 }
 
+Status QuantizeByLlamaCpp(const std::string& folder, const std::string& /*from*/,
+                          const std::string& /*to*/, std::int32_t /*file_type*/) {
+  return Status(Code::kUnavailable, folder + ": a static program cannot load libraries");
+}
+
 }  // namespace shoal::bench

@@ -48,6 +48,18 @@ Result<PerplexityResult> MeasurePerplexity(
     Engine& engine, std::span<const std::int32_t> tokens, std::optional<std::int32_t> begin,
     std::size_t window, std::size_t windows_max,
     const std::function<void(const PerplexityResult&)>& progress) {
+  KvSequence sequence = engine.NewSequence();
+  const Predict predict = [&](std::span<const std::int32_t> part, bool first, std::size_t wanted) {
+    if (first) sequence.Shrink(0);
+    return engine.Feed(sequence, part, wanted);
+  };
+  return MeasurePerplexity(predict, tokens, begin, window, windows_max, progress);
+}
+
+Result<PerplexityResult> MeasurePerplexity(
+    const Predict& predict, std::span<const std::int32_t> tokens, std::optional<std::int32_t> begin,
+    std::size_t window, std::size_t windows_max,
+    const std::function<void(const PerplexityResult&)>& progress) {
   const std::size_t windows = std::min(windows_max, tokens.size() / window);
   if (windows == 0) {
     return Status(Code::kInvalidArgument, "the text has " + std::to_string(tokens.size()) +
@@ -60,14 +72,13 @@ Result<PerplexityResult> MeasurePerplexity(
                                    tokens.begin() + static_cast<std::ptrdiff_t>((w + 1) * window));
     if (begin) part[0] = *begin;
     const std::size_t half = window / 2;
-    KvSequence sequence = engine.NewSequence();
     const std::span<const std::int32_t> all = part;
-    SHOAL_RETURN_IF_ERROR(engine.Feed(sequence, all.first(half), 0).status());
+    SHOAL_RETURN_IF_ERROR(predict(all.first(half), true, 0).status());
     for (std::size_t at = half; at < window; at += kAtOnce) {
       const std::size_t count = std::min(kAtOnce, window - at);
       SHOAL_ASSIGN_OR_RETURN(const std::span<const float> logits,
-                             engine.Feed(sequence, all.subspan(at, count), count));
-      const std::size_t vocab = engine.vocab();
+                             predict(all.subspan(at, count), false, count));
+      const std::size_t vocab = logits.size() / count;
       for (std::size_t i = at; i < at + count && i + 1 < window; ++i) {
         sums.Add(Surprise(logits.subspan((i - at) * vocab, vocab), part[i + 1]));
       }
