@@ -1,5 +1,6 @@
 #include "shoal/language_model.h"
 
+#include <string>
 #include <utility>
 
 #include "llm/gguf_vocabulary.h"
@@ -17,6 +18,14 @@ void AddLanguageModelOptions(CLI::App& command, LanguageModelOptions& options) {
                   "Tokens to keep in mind; the model's own limit "
                   "unless given")
       ->check(CLI::Range(1, 1 << 24));
+  command
+      .add_option_function<std::string>(
+          "--kv",
+          [&options](const std::string& name) {
+            options.kv = name == "q8_0" ? kernels::KvType::kQ8_0 : kernels::KvType::kF16;
+          },
+          "How keys and values are kept: f16, or q8_0 in half the memory")
+      ->check(CLI::IsMember({"f16", "q8_0"}));
 }
 
 void AddSamplingOptions(CLI::App& command, llm::SamplingOptions& options) {
@@ -49,7 +58,8 @@ Result<std::unique_ptr<LanguageModel>> LanguageModel::Load(const LanguageModelOp
   loaded->tokenizer_ = std::make_unique<llm::Tokenizer>(std::move(tokenizer));
   SHOAL_ASSIGN_OR_RETURN(
       loaded->engine_,
-      llm::Engine::Load(loaded->file(), {.context = options.context}, loaded->pool_));
+      llm::Engine::Load(loaded->file(), {.context = options.context, .kv = options.kv},
+                        loaded->pool_));
   // Every token that a text becomes must have a row of the embedding.
   const std::size_t tokens = loaded->tokenizer().vocabulary().tokens.size();
   if (tokens > loaded->engine().vocab()) {

@@ -21,9 +21,10 @@ struct LanguageModelOptions {
   std::string model;
   std::size_t threads = 0;  // 0: one for each fast core.
   std::size_t context = 0;  // 0: the model's.
+  kernels::KvType kv = kernels::KvType::kF16;
 };
 
-// --model, --threads, --context.
+// --model, --threads, --context, --kv.
 void AddLanguageModelOptions(CLI::App& command, LanguageModelOptions& options);
 // --temperature, --top-k, --top-p, --min-p, --seed and the penalties.
 void AddSamplingOptions(CLI::App& command, llm::SamplingOptions& options);

@@ -214,11 +214,14 @@ TEST(ArithmeticHashTest, Attention) {
   std::vector<std::uint16_t> values;
   for (const float k : PlainFloats(100 * kDim, 2)) keys.push_back(F16FromFloat(0.001F * k));
   for (const float v : PlainFloats(100 * kDim, 3)) values.push_back(F16FromFloat(v));
-  const KvBlock blocks[] = {{keys.data(), values.data(), 64},
-                            {keys.data() + 64 * kDim, values.data() + 64 * kDim, 36}};
+  const auto bytes = [](const std::vector<std::uint16_t>& rows, std::size_t at) {
+    return reinterpret_cast<const std::byte*>(rows.data() + at * kDim);
+  };
+  const KvBlock blocks[] = {{bytes(keys, 0), bytes(values, 0), 64},
+                            {bytes(keys, 64), bytes(values, 64), 36}};
   ExpectHash("attention", 0x529a7397d233fce7, [&](Parallel&, Target target) {
     std::vector<float> out(kDim);
-    Attend(q, blocks, 0.1F, out, target);
+    Attend(q, kDim, blocks, KvType::kF16, 0.1F, out, target);
     return out;
   });
 }

@@ -1,4 +1,4 @@
-// Attention of one head: the same bits whatever else is computed at the same time.
+// Attention: the same bits for a head whatever else is computed at the same time.
 //
 // Keys and values come in blocks of consecutive positions. Each block is worked on from scratch,
 //
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/kv_rows.h"
 #include "kernels/target.h"
 
 namespace shoal::kernels {
@@ -21,15 +22,17 @@ namespace shoal::kernels {
 inline constexpr std::size_t kAttentionBlock = 64;
 inline constexpr std::size_t kHeadDimMax = 512;
 
-// F16 numbers as their bits, `count` rows of head_dim each, one after the other.
+// `count` rows of head_dim numbers, one after the other.
 struct KvBlock {
-  const std::uint16_t* keys;
-  const std::uint16_t* values;
+  const std::byte* keys;
+  const std::byte* values;
   std::size_t count;  // 1 to kAttentionBlock.
 };
 
-// REQUIRES: at least one block; q.size() == out.size() <= kHeadDimMax.
-void Attend(std::span<const float> q, std::span<const KvBlock> blocks, float scale,
-            std::span<float> out, Target target = BestTarget());
+// `q` and `out` are of several heads that share keys and values, one after the other; each is
+// worked on as if it were alone. REQUIRES: at least one block; head_dim <= kHeadDimMax;
+// q.size() == out.size(), a multiple of head_dim; CanKeep(type, head_dim).
+void Attend(std::span<const float> q, std::size_t head_dim, std::span<const KvBlock> blocks,
+            KvType type, float scale, std::span<float> out, Target target = BestTarget());
 
 }  // namespace shoal::kernels

@@ -15,8 +15,8 @@ Result<std::unique_ptr<Engine>> Engine::Load(const GgufModel& model, const Engin
   std::unique_ptr<Engine> engine(new Engine(options, parallel));
   SHOAL_ASSIGN_OR_RETURN(engine->config_, ReadModelConfig(model));
   SHOAL_ASSIGN_OR_RETURN(engine->head_, ModelHead::Load(model, engine->config_, parallel));
-  SHOAL_ASSIGN_OR_RETURN(engine->stage_,
-                         Stage::Load(model, engine->config_, 0, engine->config_.layers, parallel));
+  SHOAL_ASSIGN_OR_RETURN(engine->stage_, Stage::Load(model, engine->config_, 0,
+                                                     engine->config_.layers, parallel, options.kv));
   engine->context_ =
       options.context != 0 ? options.context : static_cast<std::size_t>(engine->config_.context);
   engine->cache_ = std::make_unique<KvCache>(

@@ -23,6 +23,7 @@ namespace shoal::llm {
 struct EngineOptions {
   std::size_t context = 0;  // Positions of all sequences together; 0: the model's.
   std::size_t chunk = 256;  // Tokens of a prompt worked on at once.
+  kernels::KvType kv = kernels::KvType::kF16;
 };
 
 class Engine {

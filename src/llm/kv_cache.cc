@@ -73,18 +73,18 @@ KvSequence KvSequence::Share(std::size_t length) const {
   return other;
 }
 
-std::uint16_t* KvSequence::At(std::size_t layer, std::size_t part, std::size_t position) const {
+std::byte* KvSequence::At(std::size_t layer, std::size_t part, std::size_t position) const {
   const KvShape& shape = cache_->shape_;
   KvCache::Page& page = cache_->pages_[pages_[position / kPagePositions]];
-  return reinterpret_cast<std::uint16_t*>(page.data.data()) + layer * shape.layer_elements() +
-         part * shape.head_elements() + position % kPagePositions * shape.head_dim;
+  return page.data.data() + layer * shape.layer_bytes() + part * shape.head_bytes() +
+         position % kPagePositions * shape.row_bytes();
 }
 
-std::uint16_t* KvSequence::Keys(std::size_t layer, std::size_t head, std::size_t position) const {
+std::byte* KvSequence::Keys(std::size_t layer, std::size_t head, std::size_t position) const {
   return At(layer, head, position);
 }
 
-std::uint16_t* KvSequence::Values(std::size_t layer, std::size_t head, std::size_t position) const {
+std::byte* KvSequence::Values(std::size_t layer, std::size_t head, std::size_t position) const {
   return At(layer, cache_->shape_.kv_heads + head, position);
 }
 

@@ -1,4 +1,4 @@
-// KvCache: the keys and values that a stage has computed, as F16, in pages of 64 positions for all
+// KvCache: the keys and values that a stage has computed, in pages of 64 positions for all
 // of its layers. A sequence is a list of pages; pages of a common beginning are shared, and copied
 // when one of the sequences writes into them.
 #pragma once
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "kernels/kv_rows.h"
 #include "tensor/aligned_buffer.h"
 
 namespace shoal::llm {
@@ -19,9 +20,11 @@ struct KvShape {
   std::size_t layers;
   std::size_t kv_heads;
   std::size_t head_dim;
-  std::size_t head_elements() const { return kPagePositions * head_dim; }
-  std::size_t layer_elements() const { return 2 * kv_heads * head_elements(); }
-  std::size_t page_bytes() const { return layers * layer_elements() * sizeof(std::uint16_t); }
+  kernels::KvType type = kernels::KvType::kF16;
+  std::size_t row_bytes() const { return kernels::KvRowBytes(type, head_dim); }
+  std::size_t head_bytes() const { return kPagePositions * row_bytes(); }
+  std::size_t layer_bytes() const { return 2 * kv_heads * head_bytes(); }
+  std::size_t page_bytes() const { return layers * layer_bytes(); }
 };
 
 class KvCache;
@@ -44,14 +47,14 @@ class KvSequence {
   // A sequence with the same first `length` positions. REQUIRES: length <= length().
   KvSequence Share(std::size_t length) const;
 
-  // Where the keys (values) of a head and position begin: head_dim F16 numbers; later positions of
+  // Where the keys (values) of a head and position begin: row_bytes() of them; later positions of
   // the page follow.
-  std::uint16_t* Keys(std::size_t layer, std::size_t head, std::size_t position) const;
-  std::uint16_t* Values(std::size_t layer, std::size_t head, std::size_t position) const;
+  std::byte* Keys(std::size_t layer, std::size_t head, std::size_t position) const;
+  std::byte* Values(std::size_t layer, std::size_t head, std::size_t position) const;
 
  private:
   friend class KvCache;
-  std::uint16_t* At(std::size_t layer, std::size_t part, std::size_t position) const;
+  std::byte* At(std::size_t layer, std::size_t part, std::size_t position) const;
 
   KvCache* cache_;
   std::vector<std::uint32_t> pages_;

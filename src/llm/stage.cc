@@ -9,7 +9,6 @@
 #include "kernels/attention.h"
 #include "kernels/convert.h"
 #include "kernels/elementwise.h"
-#include "kernels/float16.h"
 #include "kernels/math.h"
 #include "kernels/rmsnorm.h"
 #include "kernels/softmax.h"
@@ -56,15 +55,21 @@ std::vector<Choice> ChooseExperts(std::span<const float> probabilities, std::siz
 }  // namespace
 
 Result<Stage> Stage::Load(const GgufModel& model, const ModelConfig& config, std::int64_t begin,
-                          std::int64_t end, Parallel& parallel) {
+                          std::int64_t end, Parallel& parallel, kernels::KvType kv) {
   SHOAL_CHECK(0 <= begin && begin <= end && end <= config.layers);
   if (Size(config.head_dim) > kernels::kHeadDimMax) {
     return Status(Code::kInvalidArgument,
                   model.name() + ": heads of " + std::to_string(config.head_dim) +
                       " numbers; at most " + std::to_string(kernels::kHeadDimMax) + " can be run");
   }
+  if (!kernels::CanKeep(kv, Size(config.head_dim))) {
+    return Status(Code::kInvalidArgument,
+                  model.name() + ": heads of " + std::to_string(config.head_dim) +
+                      " numbers, which are no blocks of 32: keep them as f16");
+  }
   Stage stage;
   stage.config_ = config;
+  stage.kv_type_ = kv;
   stage.rope_ = Rope(config.rope);
   for (std::int64_t i = begin; i < end; ++i) {
     SHOAL_ASSIGN_OR_RETURN(Layer layer, LoadLayer(model, config, i, parallel));
@@ -76,7 +81,8 @@ Result<Stage> Stage::Load(const GgufModel& model, const ModelConfig& config, std
 KvShape Stage::kv_shape() const {
   return {.layers = layers_.size(),
           .kv_heads = Size(config_.kv_heads),
-          .head_dim = Size(config_.head_dim)};
+          .head_dim = Size(config_.head_dim),
+          .type = kv_type_};
 }
 
 void Stage::Forward(std::span<std::uint16_t> residual, std::span<const StageRow> rows,
@@ -154,18 +160,15 @@ void Stage::PrepareHeads(const Layer& layer, std::size_t count, Parallel& parall
 }
 
 void Stage::StoreKv(std::size_t layer, std::span<const StageRow> rows) {
-  Serial serial;
   const std::size_t head_dim = Size(config_.head_dim);
   const std::size_t heads = Size(config_.kv_heads);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t head = 0; head < heads; ++head) {
       const std::size_t from = (r * heads + head) * head_dim;
-      kernels::F16FromF32(std::span<const float>(k_).subspan(from, head_dim),
-                          {rows[r].sequence->Keys(layer, head, rows[r].position), head_dim},
-                          serial);
-      kernels::F16FromF32(std::span<const float>(v_).subspan(from, head_dim),
-                          {rows[r].sequence->Values(layer, head, rows[r].position), head_dim},
-                          serial);
+      kernels::StoreKvRow(kv_type_, std::span<const float>(k_).subspan(from, head_dim),
+                          rows[r].sequence->Keys(layer, head, rows[r].position));
+      kernels::StoreKvRow(kv_type_, std::span<const float>(v_).subspan(from, head_dim),
+                          rows[r].sequence->Values(layer, head, rows[r].position));
     }
   }
 }
@@ -202,11 +205,10 @@ void Stage::AttendAll(std::size_t layer, std::span<const StageRow> rows, Paralle
                       .values = row.sequence->Values(layer, kv_head, from),
                       .count = to - from};
     }
-    for (std::size_t i = 0; i < shared; ++i) {
-      const std::size_t at = (task / kv_heads * heads + kv_head * shared + i) * head_dim;
-      kernels::Attend(std::span<const float>(q_).subspan(at, head_dim), {list, used}, scale,
-                      out.subspan(at, head_dim));
-    }
+    const std::size_t at = (task / kv_heads * heads + kv_head * shared) * head_dim;
+    const std::size_t size = shared * head_dim;
+    kernels::Attend(std::span<const float>(q_).subspan(at, size), head_dim, {list, used}, kv_type_,
+                    scale, out.subspan(at, size));
   });
 }
 

@@ -28,9 +28,11 @@ struct StageRow {
 
 class Stage {
  public:
-  // Layers [begin, end). `model` must outlive the stage.
+  // Layers [begin, end). `model` must outlive the stage. kInvalidArgument: heads that we cannot
+  // compute with, or cannot keep as `kv`.
   static Result<Stage> Load(const GgufModel& model, const ModelConfig& config, std::int64_t begin,
-                            std::int64_t end, Parallel& parallel);
+                            std::int64_t end, Parallel& parallel,
+                            kernels::KvType kv = kernels::KvType::kF16);
 
   std::size_t layers() const { return layers_.size(); }
   KvShape kv_shape() const;
@@ -51,6 +53,7 @@ class Stage {
   void Mixture(const Layer& layer, std::size_t count, Parallel& parallel);
 
   ModelConfig config_;
+  kernels::KvType kv_type_ = kernels::KvType::kF16;
   Rope rope_;
   std::vector<Layer> layers_;
 

@@ -32,13 +32,14 @@ std::vector<std::int32_t> Tokens(std::uint64_t seed, const ModelConfig& config) 
 // A model cut into stages, each with a cache of its own.
 class Pipeline {
  public:
-  Pipeline(const GgufModel& model, const std::vector<std::int64_t>& cuts, Parallel& parallel)
+  Pipeline(const GgufModel& model, const std::vector<std::int64_t>& cuts, Parallel& parallel,
+           kernels::KvType kv)
       : parallel_(parallel) {
     config_ = *ReadModelConfig(model);
     head_.emplace(*ModelHead::Load(model, config_, parallel));
     std::int64_t begin = 0;
     for (const std::int64_t end : cuts) {
-      stages_.push_back(*Stage::Load(model, config_, begin, end, parallel));
+      stages_.push_back(*Stage::Load(model, config_, begin, end, parallel, kv));
       caches_.push_back(std::make_unique<KvCache>(stages_.back().kv_shape(), 64));
       begin = end;
     }
@@ -105,13 +106,21 @@ std::vector<float> InChunks(Pipeline& pipeline, const std::vector<std::int32_t>&
 struct Kind {
   Architecture architecture;
   DType dtype;
+  kernels::KvType kv = kernels::KvType::kF16;
 };
+
+ModelConfig ConfigOf(const Kind& kind) {
+  ModelConfig config = RandomModelConfig(kind.architecture);
+  // Blocks of 32.
+  if (kind.kv == kernels::KvType::kQ8_0) config.head_dim = config.rope.dims = 32;
+  return config;
+}
 
 class StageTest : public testing::TestWithParam<Kind> {
  protected:
   StageTest()
-      : model_(RandomModelConfig(GetParam().architecture), GetParam().dtype, 17),
-        whole_(model_.gguf(), {5}, serial_),
+      : model_(ConfigOf(GetParam()), GetParam().dtype, 17),
+        whole_(model_.gguf(), {5}, serial_, GetParam().kv),
         tokens_(Tokens(3, whole_.config())),
         want_(InChunks(whole_, tokens_, 1)) {}
 
@@ -137,15 +146,15 @@ TEST_P(StageTest, ChunksGiveTheSameBits) {
 TEST_P(StageTest, ThreadsGiveTheSameBits) {
   for (const std::size_t threads : {2U, 3U}) {
     TestThreads parallel(threads);
-    Pipeline pipeline(model_.gguf(), {5}, parallel);
+    Pipeline pipeline(model_.gguf(), {5}, parallel, GetParam().kv);
     kernels::ExpectSameBits<float>(InChunks(pipeline, tokens_, 32), want_);
   }
 }
 
 TEST_P(StageTest, StagesGiveTheSameBits) {
-  Pipeline two(model_.gguf(), {2, 5}, serial_);
+  Pipeline two(model_.gguf(), {2, 5}, serial_, GetParam().kv);
   kernels::ExpectSameBits<float>(InChunks(two, tokens_, 50), want_);
-  Pipeline five(model_.gguf(), {1, 2, 3, 4, 5}, serial_);
+  Pipeline five(model_.gguf(), {1, 2, 3, 4, 5}, serial_, GetParam().kv);
   kernels::ExpectSameBits<float>(InChunks(five, tokens_, 50), want_);
 }
 
@@ -181,6 +190,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, StageTest,
                          testing::Values(Kind{Architecture::kLlama, DType::kF32},
                                          Kind{Architecture::kLlama, DType::kF16},
                                          Kind{Architecture::kLlama, DType::kQ4_0},
+                                         Kind{Architecture::kLlama, DType::kQ4_0,
+                                              kernels::KvType::kQ8_0},
                                          Kind{Architecture::kQwen2, DType::kQ8_0},
                                          Kind{Architecture::kQwen3, DType::kQ4_0},
                                          Kind{Architecture::kQwen3Moe, DType::kQ8_0}));
@@ -204,14 +215,14 @@ TEST(KvCacheTest, WritingIntoASharedPageCopiesIt) {
   KvCache cache({.layers = 1, .kv_heads = 1, .head_dim = 4}, 8);
   KvSequence a(cache);
   ASSERT_TRUE(a.Grow(10).ok());
-  a.Keys(0, 0, 9)[0] = 7;
+  a.Keys(0, 0, 9)[0] = std::byte{7};
   KvSequence b = a.Share(10);
   EXPECT_EQ(cache.pages_used(), 1U);
   EXPECT_EQ(b.Keys(0, 0, 9), a.Keys(0, 0, 9));
   ASSERT_TRUE(b.Grow(11).ok());
   EXPECT_EQ(cache.pages_used(), 2U);
   EXPECT_NE(b.Keys(0, 0, 9), a.Keys(0, 0, 9));
-  EXPECT_EQ(b.Keys(0, 0, 9)[0], 7);
+  EXPECT_EQ(b.Keys(0, 0, 9)[0], std::byte{7});
 }
 
 }  // namespace
