@@ -25,9 +25,8 @@ Status PrintInfo(const InfoOptions& options) {
   if (!options.phone_memory.empty()) {
     SHOAL_ASSIGN_OR_RETURN(phone_memory, ParseBytes(options.phone_memory));
   }
-  SHOAL_ASSIGN_OR_RETURN(const MappedModel mapped, OpenModel(options.file));
-  SHOAL_ASSIGN_OR_RETURN(const ModelReport report,
-                         ReportModel(mapped.model, options.context, phone_memory));
+  SHOAL_ASSIGN_OR_RETURN(const OpenedModel model, OpenModel(options.file));
+  const ModelReport report = ReportModel(model, options.context, phone_memory);
   fmt::print("{}", options.json ? ToJson(report).dump(2) + "\n" : ToText(report));
   return {};
 }

@@ -4,7 +4,7 @@
 
 namespace shoal {
 
-Result<MappedModel> OpenModel(const std::string& path) {
+Result<MappedModel> OpenGguf(const std::string& path) {
   SHOAL_ASSIGN_OR_RETURN(const std::vector<std::string> paths, llm::GgufPartPaths(path));
   std::vector<os::MappedFile> mappings;
   std::vector<llm::GgufFile> parts;
@@ -16,6 +16,18 @@ Result<MappedModel> OpenModel(const std::string& path) {
   }
   SHOAL_ASSIGN_OR_RETURN(llm::GgufModel model, llm::GgufModel::Make(std::move(parts)));
   return MappedModel{std::move(mappings), std::move(model)};
+}
+
+Result<OpenedModel> OpenModel(const std::string& path) {
+  SHOAL_ASSIGN_OR_RETURN(MappedModel mapped, OpenGguf(path));
+  OpenedModel opened;
+  SHOAL_ASSIGN_OR_RETURN(opened.config, ReadModelConfig(mapped.model));
+  SHOAL_ASSIGN_OR_RETURN(const std::string_view name,
+                         mapped.model.metadata().GetStringOr("general.name", ""));
+  opened.name = std::string(name);
+  opened.weights = WeightsOf(mapped.model);
+  opened.mappings = std::move(mapped.mappings);
+  return opened;
 }
 
 }  // namespace shoal

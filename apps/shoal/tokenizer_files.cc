@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "llm/gguf.h"
+#include "llm/gguf_model.h"
 #include "llm/gguf_vocabulary.h"
 #include "llm/tokenizer_json.h"
 #include "os/file.h"
@@ -37,8 +38,11 @@ Result<llm::Vocabulary> ReadFolder(const std::string& folder) {
 }
 
 Result<llm::Vocabulary> ReadGguf(const std::string& path) {
-  SHOAL_ASSIGN_OR_RETURN(const os::MappedFile mapping, os::MappedFile::Open(path));
-  SHOAL_ASSIGN_OR_RETURN(const llm::GgufFile file, llm::GgufFile::Parse(path, mapping.bytes()));
+  // Of a model in parts, the first has the metadata.
+  SHOAL_ASSIGN_OR_RETURN(const std::vector<std::string> parts, llm::GgufPartPaths(path));
+  SHOAL_ASSIGN_OR_RETURN(const os::MappedFile mapping, os::MappedFile::Open(parts.front()));
+  SHOAL_ASSIGN_OR_RETURN(const llm::GgufFile file,
+                         llm::GgufFile::Parse(parts.front(), mapping.bytes()));
   return llm::ReadGgufVocabulary(file.metadata());
 }
 

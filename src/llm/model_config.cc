@@ -250,7 +250,7 @@ Result<ModelConfig> ReadModelConfig(const GgufModel& model) {
   config.tied_embeddings = model.Find("output.weight") == nullptr;
   config.qkv_bias = model.Find(LayerTensor(0, "attn_q.bias")) != nullptr;
   config.qk_norm = row->qk_norm;
-  SHOAL_RETURN_IF_ERROR(CheckTensors(model, config));
+  SHOAL_RETURN_IF_ERROR(CheckTensors(WeightsOf(model), config));
   return config;
 }
 

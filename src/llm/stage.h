@@ -13,10 +13,10 @@
 
 #include "base/parallel.h"
 #include "base/status.h"
-#include "llm/gguf_model.h"
 #include "llm/kv_cache.h"
 #include "llm/layer.h"
 #include "llm/model_config.h"
+#include "llm/model_weights.h"
 #include "llm/rope.h"
 
 namespace shoal::llm {
@@ -29,8 +29,8 @@ struct StageRow {
 class Stage {
  public:
   // Layers [begin, end). `model` must outlive the stage.
-  static Result<Stage> Load(const GgufModel& model, const ModelConfig& config, std::int64_t begin,
-                            std::int64_t end, Parallel& parallel);
+  static Result<Stage> Load(const ModelWeights& model, const ModelConfig& config,
+                            std::int64_t begin, std::int64_t end, Parallel& parallel);
 
   std::size_t layers() const { return layers_.size(); }
   KvShape kv_shape() const;
