@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +32,11 @@ struct OpenedModel {
   llm::ModelWeights weights;
 };
 
-// `path`: a GGUF file, or any part of one.
+// `path`: a GGUF file, or any part of one; or a folder as Hugging Face has them, or a file
+// .safetensors or .safetensors.index.json in it.
 Result<OpenedModel> OpenModel(const std::string& path);
+
+// The folder of a model of Hugging Face, if `path` is it or a file in it as above.
+std::optional<std::string> HfFolder(const std::string& path);
 
 }  // namespace shoal
