@@ -13,12 +13,14 @@ Result<OpenedModel> OpenModelFile(const std::string& path) {
   std::vector<llm::GgufFile> parts;
   parts.push_back(std::move(file));
   SHOAL_ASSIGN_OR_RETURN(llm::GgufModel model, llm::GgufModel::Make(std::move(parts)));
-  return OpenedModel{std::move(mapping), std::move(model)};
+  SHOAL_ASSIGN_OR_RETURN(llm::ModelConfig config, llm::ReadModelConfig(model));
+  llm::ModelWeights weights = llm::WeightsOf(model);
+  return OpenedModel{std::move(mapping), std::move(model), std::move(config), std::move(weights)};
 }
 
 Result<std::unique_ptr<llm::Engine>> LoadEngine(const OpenedModel& model, std::size_t context,
                                                 Parallel& parallel) {
-  return llm::Engine::Load(model.model, {.context = context}, parallel);
+  return llm::Engine::Load(model.weights, model.config, {.context = context}, parallel);
 }
 
 }  // namespace shoal::bench

@@ -9,6 +9,8 @@
 #include "base/status.h"
 #include "llm/engine.h"
 #include "llm/gguf_model.h"
+#include "llm/model_config.h"
+#include "llm/model_weights.h"
 #include "os/mapped_file.h"
 
 namespace shoal::bench {
@@ -16,6 +18,8 @@ namespace shoal::bench {
 struct OpenedModel {
   os::MappedFile mapping;
   llm::GgufModel model;
+  llm::ModelConfig config;
+  llm::ModelWeights weights;
 };
 
 Result<OpenedModel> OpenModelFile(const std::string& path);

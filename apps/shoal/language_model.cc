@@ -3,14 +3,18 @@
 #include <string>
 #include <utility>
 
-#include "llm/gguf_vocabulary.h"
 #include "os/machine/cpu.h"
 #include "os/machine/sys_root.h"
+#include "shoal/tokenizer_files.h"
 
 namespace shoal {
 
 void AddLanguageModelOptions(CLI::App& command, LanguageModelOptions& options) {
-  command.add_option("--model", options.model, "A GGUF file")->required();
+  command.add_option("--model", options.model, "A GGUF file, or a folder of Hugging Face")
+      ->required();
+  command.add_option("--tokenizer", options.tokenizer,
+                     "What has the tokenizer, if the model has none: a GGUF file, tokenizer.json, "
+                     "tokenizer.model or a folder");
   command.add_option("--threads", options.threads, "Compute with this many threads")
       ->check(CLI::Range(1, 256));
   command
@@ -51,15 +55,15 @@ Result<std::unique_ptr<LanguageModel>> LanguageModel::Load(const LanguageModelOp
   std::unique_ptr<LanguageModel> loaded(new LanguageModel(
       os::PlanPool(os::ReadCpuInfo(os::SysRoot()), {.threads = options.threads})));
   loaded->pool_.PinCaller();
-  SHOAL_ASSIGN_OR_RETURN(loaded->mapped_, OpenModel(options.model));
-  SHOAL_ASSIGN_OR_RETURN(llm::Vocabulary vocabulary,
-                         llm::ReadGgufVocabulary(loaded->file().metadata()));
-  SHOAL_ASSIGN_OR_RETURN(llm::Tokenizer tokenizer, llm::Tokenizer::Create(std::move(vocabulary)));
+  SHOAL_ASSIGN_OR_RETURN(loaded->model_, OpenModel(options.model));
+  SHOAL_ASSIGN_OR_RETURN(
+      llm::Tokenizer tokenizer,
+      OpenTokenizer(options.tokenizer.empty() ? options.model : options.tokenizer));
   loaded->tokenizer_ = std::make_unique<llm::Tokenizer>(std::move(tokenizer));
   SHOAL_ASSIGN_OR_RETURN(
       loaded->engine_,
-      llm::Engine::Load(loaded->file(), {.context = options.context, .kv = options.kv},
-                        loaded->pool_));
+      llm::Engine::Load(loaded->model_.weights, loaded->model_.config,
+                        {.context = options.context, .kv = options.kv}, loaded->pool_));
   // Every token that a text becomes must have a row of the embedding.
   const std::size_t tokens = loaded->tokenizer().vocabulary().tokens.size();
   if (tokens > loaded->engine().vocab()) {

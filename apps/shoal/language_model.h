@@ -19,12 +19,13 @@ namespace shoal {
 
 struct LanguageModelOptions {
   std::string model;
+  std::string tokenizer;    // Empty: the model's.
   std::size_t threads = 0;  // 0: one for each fast core.
   std::size_t context = 0;  // 0: the model's.
   kernels::KvType kv = kernels::KvType::kF16;
 };
 
-// --model, --threads, --context, --kv.
+// --model, --tokenizer, --threads, --context, --kv.
 void AddLanguageModelOptions(CLI::App& command, LanguageModelOptions& options);
 // --temperature, --top-k, --top-p, --min-p, --seed and the penalties.
 void AddSamplingOptions(CLI::App& command, llm::SamplingOptions& options);
@@ -33,7 +34,6 @@ class LanguageModel {
  public:
   static Result<std::unique_ptr<LanguageModel>> Load(const LanguageModelOptions& options);
 
-  const llm::GgufModel& file() const { return mapped_.model; }
   const llm::Tokenizer& tokenizer() const { return *tokenizer_; }
   llm::Engine& engine() { return *engine_; }
   os::ThreadPool& pool() { return pool_; }
@@ -42,7 +42,7 @@ class LanguageModel {
   explicit LanguageModel(const os::PoolPlan& plan) : pool_(plan) {}
 
   os::ThreadPool pool_;
-  MappedModel mapped_;
+  OpenedModel model_;
   std::unique_ptr<llm::Tokenizer> tokenizer_;
   std::unique_ptr<llm::Engine> engine_;
 };

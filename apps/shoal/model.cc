@@ -25,9 +25,8 @@ Status PrintInfo(const InfoOptions& options) {
   if (!options.phone_memory.empty()) {
     SHOAL_ASSIGN_OR_RETURN(phone_memory, ParseBytes(options.phone_memory));
   }
-  SHOAL_ASSIGN_OR_RETURN(const MappedModel mapped, OpenModel(options.file));
-  SHOAL_ASSIGN_OR_RETURN(const ModelReport report,
-                         ReportModel(mapped.model, options.context, phone_memory));
+  SHOAL_ASSIGN_OR_RETURN(const OpenedModel model, OpenModel(options.file));
+  const ModelReport report = ReportModel(model, options.context, phone_memory);
   fmt::print("{}", options.json ? ToJson(report).dump(2) + "\n" : ToText(report));
   return {};
 }
@@ -39,7 +38,8 @@ void AddModel(CLI::App& app) {
   model->require_subcommand(1);
   auto options = std::make_shared<InfoOptions>();  // Lives as long as the callback.
   CLI::App* info = model->add_subcommand("info", "Its sizes, and how many phones it takes");
-  info->add_option("file", options->file, "GGUF; any part of several")->required();
+  info->add_option("file", options->file, "GGUF, any part of several; or a folder of Hugging Face")
+      ->required();
   info->add_option("--context", options->context, "Tokens whose keys and values phones keep")
       ->check(CLI::Range(1, 1 << 30));
   info->add_option("--phone-memory", options->phone_memory, "Usable on each phone, e.g. 2.8G");

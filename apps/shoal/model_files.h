@@ -2,12 +2,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "llm/gguf_model.h"
+#include "llm/model_config.h"
+#include "llm/model_weights.h"
 #include "os/mapped_file.h"
 
 namespace shoal {
@@ -19,6 +22,21 @@ struct MappedModel {
 };
 
 // Opens all parts of the model of which `path` is one.
-Result<MappedModel> OpenModel(const std::string& path);
+Result<MappedModel> OpenGguf(const std::string& path);
+
+// A model of any format, with the mappings that it refers to.
+struct OpenedModel {
+  std::vector<os::MappedFile> mappings;
+  std::string name;  // What the model calls itself; may be empty.
+  llm::ModelConfig config;
+  llm::ModelWeights weights;
+};
+
+// `path`: a GGUF file, or any part of one; or a folder as Hugging Face has them, or a file
+// .safetensors or .safetensors.index.json in it.
+Result<OpenedModel> OpenModel(const std::string& path);
+
+// The folder of a model of Hugging Face, if `path` is it or a file in it as above.
+std::optional<std::string> HfFolder(const std::string& path);
 
 }  // namespace shoal

@@ -86,13 +86,13 @@ nlohmann::ordered_json TypesJson(const llm::ModelSize& size) {
 
 }  // namespace
 
-Result<ModelReport> ReportModel(const llm::GgufModel& model, std::int64_t context,
-                                std::uint64_t phone_memory) {
+ModelReport ReportModel(const OpenedModel& model, std::int64_t context,
+                        std::uint64_t phone_memory) {
   ModelReport report;
-  report.file = model.name();
-  SHOAL_ASSIGN_OR_RETURN(report.name, model.metadata().GetStringOr("general.name", ""));
-  SHOAL_ASSIGN_OR_RETURN(report.config, ReadModelConfig(model));
-  report.size = MeasureModel(model, report.config);
+  report.file = model.weights.name();
+  report.name = model.name;
+  report.config = model.config;
+  report.size = MeasureModel(model.weights, report.config);
   report.needs = {
       .memory = phone_memory,
       .context = context > 0 ? context : std::min(kDefaultContext, report.config.context)};

@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "llm/gguf_model.h"
 #include "llm/model_config.h"
 #include "llm/model_size.h"
+#include "shoal/model_files.h"
 
 namespace shoal {
 
@@ -28,8 +28,7 @@ inline constexpr std::uint64_t kPhoneMemory = 2867ULL << 20U;  // 2.8 GiB.
 inline constexpr std::int64_t kDefaultContext = 4096;
 
 // `context`: 0 means kDefaultContext, or the model's if it has less.
-Result<ModelReport> ReportModel(const llm::GgufModel& model, std::int64_t context,
-                                std::uint64_t phone_memory);
+ModelReport ReportModel(const OpenedModel& model, std::int64_t context, std::uint64_t phone_memory);
 
 nlohmann::ordered_json ToJson(const ModelReport& report);
 std::string ToText(const ModelReport& report);

@@ -170,7 +170,7 @@ void PrintResult(const QuantizeOptions& options, const llm::Mixture& mixture,
 
 Status Quantize(const QuantizeOptions& options) {
   SHOAL_ASSIGN_OR_RETURN(const llm::Mixture mixture, llm::FindMixture(options.type));
-  SHOAL_ASSIGN_OR_RETURN(const MappedModel mapped, OpenModel(options.in));
+  SHOAL_ASSIGN_OR_RETURN(const MappedModel mapped, OpenGguf(options.in));
   SHOAL_RETURN_IF_ERROR(CheckPaths(options));
   SHOAL_ASSIGN_OR_RETURN(const llm::ModelConfig config, ReadModelConfig(mapped.model));
   SHOAL_ASSIGN_OR_RETURN(const auto plan, PlanQuantization(mapped.model, config, mixture));

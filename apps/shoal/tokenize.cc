@@ -107,7 +107,9 @@ void AddTokenize(CLI::App& app) {
   auto options = std::make_shared<TokenizeOptions>();  // Lives as long as the callback.
   CLI::App* command =
       app.add_subcommand("tokenize", "Show the tokens of the text on standard input");
-  command->add_option("--model", options->model, "GGUF file, or folder with tokenizer.json")
+  command
+      ->add_option("--model", options->model,
+                   "GGUF file, tokenizer.json, tokenizer.model, or a folder with one of these")
       ->required();
   CLI::Option* ids = command->add_flag("--ids", options->ids, "Only their numbers, on one line");
   command->add_flag("--no-special", options->no_special,

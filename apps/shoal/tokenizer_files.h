@@ -8,7 +8,8 @@
 
 namespace shoal {
 
-// `model` is a GGUF file, or a folder with tokenizer.json and perhaps tokenizer_config.json.
+// `model` is a GGUF file; a file tokenizer.json or tokenizer.model; or a folder with one of these
+// (the former if both are there), or a model's file in it. tokenizer_config.json beside it counts.
 Result<llm::Tokenizer> OpenTokenizer(const std::string& model);
 
 }  // namespace shoal

@@ -9,16 +9,16 @@
 
 namespace shoal::llm {
 
-Result<std::unique_ptr<Engine>> Engine::Load(const GgufModel& model, const EngineOptions& options,
-                                             Parallel& parallel) {
+Result<std::unique_ptr<Engine>> Engine::Load(const ModelWeights& model, const ModelConfig& config,
+                                             const EngineOptions& options, Parallel& parallel) {
   SHOAL_CHECK_GT(options.chunk, std::size_t{0});
   std::unique_ptr<Engine> engine(new Engine(options, parallel));
-  SHOAL_ASSIGN_OR_RETURN(engine->config_, ReadModelConfig(model));
-  SHOAL_ASSIGN_OR_RETURN(engine->head_, ModelHead::Load(model, engine->config_, parallel));
-  SHOAL_ASSIGN_OR_RETURN(engine->stage_, Stage::Load(model, engine->config_, 0,
-                                                     engine->config_.layers, parallel, options.kv));
+  engine->config_ = config;
+  SHOAL_ASSIGN_OR_RETURN(engine->head_, ModelHead::Load(model, config, parallel));
+  SHOAL_ASSIGN_OR_RETURN(engine->stage_,
+                         Stage::Load(model, config, 0, config.layers, parallel, options.kv));
   engine->context_ =
-      options.context != 0 ? options.context : static_cast<std::size_t>(engine->config_.context);
+      options.context != 0 ? options.context : static_cast<std::size_t>(config.context);
   engine->cache_ = std::make_unique<KvCache>(
       engine->stage_.kv_shape(), (engine->context_ + kPagePositions - 1) / kPagePositions);
   return engine;

@@ -11,10 +11,10 @@
 
 #include "base/parallel.h"
 #include "base/status.h"
-#include "llm/gguf_model.h"
 #include "llm/kv_cache.h"
 #include "llm/model_config.h"
 #include "llm/model_head.h"
+#include "llm/model_weights.h"
 #include "llm/sampler.h"
 #include "llm/stage.h"
 
@@ -28,9 +28,9 @@ struct EngineOptions {
 
 class Engine {
  public:
-  // `model` and `parallel` must outlive the engine.
-  static Result<std::unique_ptr<Engine>> Load(const GgufModel& model, const EngineOptions& options,
-                                              Parallel& parallel);
+  // `model` and `parallel` must outlive the engine. REQUIRES: `config` is the model's.
+  static Result<std::unique_ptr<Engine>> Load(const ModelWeights& model, const ModelConfig& config,
+                                              const EngineOptions& options, Parallel& parallel);
 
   const ModelConfig& config() const { return config_; }
   std::size_t vocab() const { return head_.vocab(); }

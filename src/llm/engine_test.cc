@@ -26,7 +26,7 @@ class EngineTest : public testing::Test {
   EngineTest() : model_(RandomModelConfig(Architecture::kLlama), DType::kQ4_0, 23) {}
 
   std::unique_ptr<Engine> Load(const EngineOptions& options) {
-    return *Engine::Load(model_.gguf(), options, serial_);
+    return *Engine::Load(model_.weights(), model_.config(), options, serial_);
   }
 
   Serial serial_;

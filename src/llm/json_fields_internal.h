@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,11 @@ namespace shoal::llm::internal {
 
 using Json = nlohmann::json;
 
-// kInvalidArgument, with the parser's words, which tell line and column.
+// Deeper than any file we read, of which chat templates' tools are the deepest.
+inline constexpr std::size_t kMaxJsonDepth = 128;
+
+// kInvalidArgument, with the parser's words, which tell line and column; or lists and objects in
+// each other deeper than kMaxJsonDepth, which would only cost memory.
 Result<Json> ParseJson(std::string_view text);
 
 // The field of an object; null if `object` is none or lacks it.

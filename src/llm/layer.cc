@@ -9,18 +9,9 @@
 namespace shoal::llm {
 namespace {
 
-// One expert's matrix of a tensor that holds those of all, one after the other.
-Result<Matrix> LoadExpert(const GgufTensor& tensor, std::size_t expert, Parallel& parallel) {
-  const auto experts = static_cast<std::size_t>(tensor.shape[0]);
-  const std::size_t bytes = tensor.bytes.size() / experts;
-  return Matrix::Make(tensor.name, tensor.dtype, tensor.bytes.subspan(expert * bytes, bytes),
-                      static_cast<std::size_t>(tensor.shape[1]),
-                      static_cast<std::size_t>(tensor.shape[2]), parallel);
-}
-
 class LayerLoader {
  public:
-  LayerLoader(const GgufModel& model, const ModelConfig& config, std::int64_t layer,
+  LayerLoader(const ModelWeights& model, const ModelConfig& config, std::int64_t layer,
               Parallel& parallel)
       : model_(model), config_(config), layer_(layer), parallel_(parallel) {}
 
@@ -46,6 +37,17 @@ class LayerLoader {
     return LoadMatrix(model_, Name(name), parallel_);
   }
 
+  // A tensor of its own, or a part of one that holds those of all experts, one after the other.
+  Result<Matrix> GetExpert(const std::string& name, std::size_t expert) const {
+    if (config_.separate_experts) return Get(name + "." + std::to_string(expert) + ".weight");
+    const std::string all = Name(name + "_exps.weight");
+    SHOAL_ASSIGN_OR_RETURN(const WeightTensor* tensor, model_.Get(all));
+    const std::size_t bytes = tensor->bytes.size() / static_cast<std::size_t>(tensor->shape[0]);
+    return Matrix::Make(all, tensor->dtype, tensor->bytes.subspan(expert * bytes, bytes),
+                        static_cast<std::size_t>(tensor->shape[1]),
+                        static_cast<std::size_t>(tensor->shape[2]), parallel_);
+  }
+
   Status LoadAttention(Layer& layer) const {
     SHOAL_ASSIGN_OR_RETURN(layer.attention_norm, LoadVector(model_, Name("attn_norm.weight")));
     SHOAL_ASSIGN_OR_RETURN(layer.q, Get("attn_q.weight"));
@@ -66,20 +68,17 @@ class LayerLoader {
 
   Status LoadExperts(Layer& layer) const {
     SHOAL_ASSIGN_OR_RETURN(layer.router, Get("ffn_gate_inp.weight"));
-    SHOAL_ASSIGN_OR_RETURN(const GgufTensor* gate, model_.Get(Name("ffn_gate_exps.weight")));
-    SHOAL_ASSIGN_OR_RETURN(const GgufTensor* up, model_.Get(Name("ffn_up_exps.weight")));
-    SHOAL_ASSIGN_OR_RETURN(const GgufTensor* down, model_.Get(Name("ffn_down_exps.weight")));
     for (std::size_t e = 0; e < static_cast<std::size_t>(config_.experts); ++e) {
       FeedForward expert;
-      SHOAL_ASSIGN_OR_RETURN(expert.gate, LoadExpert(*gate, e, parallel_));
-      SHOAL_ASSIGN_OR_RETURN(expert.up, LoadExpert(*up, e, parallel_));
-      SHOAL_ASSIGN_OR_RETURN(expert.down, LoadExpert(*down, e, parallel_));
+      SHOAL_ASSIGN_OR_RETURN(expert.gate, GetExpert("ffn_gate", e));
+      SHOAL_ASSIGN_OR_RETURN(expert.up, GetExpert("ffn_up", e));
+      SHOAL_ASSIGN_OR_RETURN(expert.down, GetExpert("ffn_down", e));
       layer.experts.push_back(std::move(expert));
     }
     return {};
   }
 
-  const GgufModel& model_;
+  const ModelWeights& model_;
   const ModelConfig& config_;
   std::int64_t layer_;
   Parallel& parallel_;
@@ -87,21 +86,28 @@ class LayerLoader {
 
 }  // namespace
 
-Result<std::vector<float>> LoadVector(const GgufModel& model, const std::string& name) {
-  SHOAL_ASSIGN_OR_RETURN(const GgufTensor* tensor, model.Get(name));
+Result<std::vector<float>> LoadVector(const ModelWeights& model, const std::string& name) {
+  SHOAL_ASSIGN_OR_RETURN(const WeightTensor* tensor, model.Get(name));
   std::vector<float> values(static_cast<std::size_t>(tensor->shape.elements()));
   kernels::Dequantize(tensor->dtype, tensor->bytes, values);
   return values;
 }
 
-Result<Matrix> LoadMatrix(const GgufModel& model, const std::string& name, Parallel& parallel) {
-  SHOAL_ASSIGN_OR_RETURN(const GgufTensor* tensor, model.Get(name));
-  return Matrix::Make(name, tensor->dtype, tensor->bytes,
-                      static_cast<std::size_t>(tensor->shape[0]),
-                      static_cast<std::size_t>(tensor->shape[1]), parallel);
+Result<Matrix> LoadMatrix(const ModelWeights& model, const std::string& name, Parallel& parallel) {
+  SHOAL_ASSIGN_OR_RETURN(const WeightTensor* tensor, model.Get(name));
+  const auto rows = static_cast<std::size_t>(tensor->shape[0]);
+  const auto k = static_cast<std::size_t>(tensor->shape[1]);
+  if (!tensor->int4) return Matrix::Make(name, tensor->dtype, tensor->bytes, rows, k, parallel);
+  // Blocks last only until they are packed: one matrix, not the model, is in memory twice.
+  SHOAL_ASSIGN_OR_RETURN(Int4Blocks blocks,
+                         MakeBlocks(model.name() + ": " + name, *tensor->int4, parallel));
+  SHOAL_ASSIGN_OR_RETURN(
+      Matrix matrix, Matrix::Make(name, blocks.dtype, blocks.blocks.bytes(), rows, k, parallel));
+  matrix.SetInputOrder(std::move(blocks.order));
+  return matrix;
 }
 
-Result<Layer> LoadLayer(const GgufModel& model, const ModelConfig& config, std::int64_t layer,
+Result<Layer> LoadLayer(const ModelWeights& model, const ModelConfig& config, std::int64_t layer,
                         Parallel& parallel) {
   return LayerLoader(model, config, layer, parallel).Load();
 }

@@ -7,9 +7,9 @@
 
 #include "base/parallel.h"
 #include "base/status.h"
-#include "llm/gguf_model.h"
 #include "llm/matrix.h"
 #include "llm/model_config.h"
+#include "llm/model_weights.h"
 
 namespace shoal::llm {
 
@@ -37,12 +37,12 @@ struct Layer {
 };
 
 // The tensor's numbers as floats: for norms and biases. kNotFound: there is none.
-Result<std::vector<float>> LoadVector(const GgufModel& model, const std::string& name);
+Result<std::vector<float>> LoadVector(const ModelWeights& model, const std::string& name);
 // kNotFound: there is none; else as Matrix::Make.
-Result<Matrix> LoadMatrix(const GgufModel& model, const std::string& name, Parallel& parallel);
+Result<Matrix> LoadMatrix(const ModelWeights& model, const std::string& name, Parallel& parallel);
 
-// REQUIRES: `config` was read from `model`, which outlives the layer.
-Result<Layer> LoadLayer(const GgufModel& model, const ModelConfig& config, std::int64_t layer,
+// REQUIRES: `config` is that of `model`, which outlives the layer as its files do.
+Result<Layer> LoadLayer(const ModelWeights& model, const ModelConfig& config, std::int64_t layer,
                         Parallel& parallel);
 
 }  // namespace shoal::llm

@@ -1,5 +1,6 @@
 #include "llm/matrix.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -9,12 +10,21 @@
 #include "kernels/quant_matmul.h"
 
 namespace shoal::llm {
+namespace {
+
+// GGUF files align tensors, safetensors files only mostly.
+bool IsAligned(std::span<const std::byte> bytes, std::size_t alignment) {
+  return reinterpret_cast<std::uintptr_t>(bytes.data()) % alignment == 0;
+}
+
+}  // namespace
 
 void Activations::Assign(std::span<const float> x, std::size_t k) {
   SHOAL_CHECK(k > 0 && x.size() % k == 0);
   x_ = x;
   k_ = k;
   done_[0] = done_[1] = false;
+  order_.clear();
 }
 
 const kernels::QuantizedRows& Activations::Quantized(std::size_t block, Parallel& parallel) {
@@ -22,6 +32,21 @@ const kernels::QuantizedRows& Activations::Quantized(std::size_t block, Parallel
   if (!done_[i]) quantized_[i].Assign(x_, k_, block, parallel);
   done_[i] = true;
   return quantized_[i];
+}
+
+Activations& Activations::Ordered(std::span<const std::uint32_t> order, Parallel& parallel) {
+  SHOAL_CHECK_EQ(order.size(), k_);
+  if (std::equal(order.begin(), order.end(), order_.begin(), order_.end())) return *ordered_;
+  order_.assign(order.begin(), order.end());
+  gathered_.resize(x_.size());
+  parallel.Run(rows(), [&](std::size_t r, std::size_t) {
+    const std::span<const float> from = row(r);
+    float* to = gathered_.data() + r * k_;
+    for (std::size_t j = 0; j < k_; ++j) to[j] = from[order[j]];
+  });
+  if (ordered_ == nullptr) ordered_ = std::make_unique<Activations>();
+  ordered_->Assign(gathered_, k_);
+  return *ordered_;
 }
 
 Result<Matrix> Matrix::Make(std::string_view name, DType dtype, std::span<const std::byte> bytes,
@@ -33,8 +58,11 @@ Result<Matrix> Matrix::Make(std::string_view name, DType dtype, std::span<const 
   switch (dtype) {
     case DType::kF32:
     case DType::kF16:
-      matrix.floats_ = bytes;
-      return matrix;
+      if (IsAligned(bytes, Info(dtype).block_bytes)) {
+        matrix.floats_ = bytes;
+        return matrix;
+      }
+      [[fallthrough]];
     case DType::kBF16:
       matrix.widened_.resize(rows * k);
       kernels::Dequantize(dtype, bytes, matrix.widened_);
@@ -54,9 +82,18 @@ Result<Matrix> Matrix::Make(std::string_view name, DType dtype, std::span<const 
   return matrix;
 }
 
+void Matrix::SetInputOrder(std::vector<std::uint32_t> order) {
+  SHOAL_CHECK(order.empty() || order.size() == k_);
+  input_order_ = std::move(order);
+}
+
 void Matrix::Apply(Activations& x, std::span<float> y, Parallel& parallel) const {
   SHOAL_CHECK_EQ(x.k(), k_);
   SHOAL_CHECK_EQ(y.size(), rows_ * x.rows());
+  ApplyInOrder(input_order_.empty() ? x : x.Ordered(input_order_, parallel), y, parallel);
+}
+
+void Matrix::ApplyInOrder(Activations& x, std::span<float> y, Parallel& parallel) const {
   if (IsQuantized(dtype_)) {
     const std::size_t block = kernels::LayoutOf(packed_.form()).block;
     kernels::QuantMatMul(packed_, x.Quantized(block, parallel), y, parallel);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -27,12 +28,19 @@ class Activations {
   std::span<const float> row(std::size_t r) const { return x_.subspan(r * k_, k_); }
   // In blocks of 32 or of 256.
   const kernels::QuantizedRows& Quantized(std::size_t block, Parallel& parallel);
+  // The same rows with number j of each being number order[j] of it. They are gathered once for all
+  // matrices of one order, and good until the next Assign or the next order. REQUIRES: k() numbers,
+  // each below k().
+  Activations& Ordered(std::span<const std::uint32_t> order, Parallel& parallel);
 
  private:
   std::span<const float> x_;
   std::size_t k_ = 1;
   kernels::QuantizedRows quantized_[2];
   bool done_[2] = {false, false};
+  std::vector<std::uint32_t> order_;  // Of ordered_; empty: there is none.
+  std::vector<float> gathered_;
+  std::unique_ptr<Activations> ordered_;
 };
 
 class Matrix {
@@ -40,10 +48,15 @@ class Matrix {
   Matrix() = default;
 
   // Weights in rows of k, as in a file; `bytes` of types that are used as they are (F32, F16,
-  // BF16) must outlive the matrix. `name` is for messages. kInvalidArgument: a type that we cannot
-  // compute with. kResourceExhausted: no memory for packed weights.
+  // BF16) must outlive the matrix, and need not be aligned. `name` is for messages.
+  // kInvalidArgument: a type that we cannot compute with. kResourceExhausted: no memory for packed
+  // weights.
   static Result<Matrix> Make(std::string_view name, DType dtype, std::span<const std::byte> bytes,
                              std::size_t rows, std::size_t k, Parallel& parallel);
+
+  // Column j of the weights is for number order[j] of an input. REQUIRES: `order` is empty, which
+  // means as they are, or a permutation of k() numbers.
+  void SetInputOrder(std::vector<std::uint32_t> order);
 
   std::size_t rows() const { return rows_; }
   std::size_t k() const { return k_; }
@@ -53,12 +66,15 @@ class Matrix {
   void Apply(Activations& x, std::span<float> y, Parallel& parallel) const;
 
  private:
+  void ApplyInOrder(Activations& x, std::span<float> y, Parallel& parallel) const;
+
   std::size_t rows_ = 0;
   std::size_t k_ = 0;
   DType dtype_ = DType::kF32;
   std::span<const std::byte> floats_;
-  std::vector<float> widened_;  // BF16 as F32.
+  std::vector<float> widened_;  // BF16 as F32, and what is not aligned.
   kernels::PackedWeights packed_;
+  std::vector<std::uint32_t> input_order_;
 };
 
 }  // namespace shoal::llm

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/dequantize.h"
+#include "llm/model_limits_internal.h"
 #include "llm/model_tensors.h"
 
 namespace shoal::llm {
@@ -28,11 +29,10 @@ constexpr std::array<ArchitectureRow, 4> kArchitectures = {{
     {Architecture::kQwen3Moe, "qwen3moe", RopePairs::kHalves, true, true, true},
 }};
 
-// Far above any model, and small enough that products of three extents are countable.
-constexpr std::uint64_t kExtentMax = 1U << 20U;
-constexpr std::uint64_t kLayersMax = 1024;
-constexpr std::uint64_t kExpertsMax = 4096;
-constexpr std::uint64_t kContextMax = std::uint64_t{1} << 31U;
+using internal::kContextMax;
+using internal::kExpertsMax;
+using internal::kExtentMax;
+using internal::kLayersMax;
 
 Status Wrong(const GgufModel& model, std::string_view what) {
   return Status(Code::kCorruption, model.name() + ": " + std::string(what));
@@ -250,7 +250,7 @@ Result<ModelConfig> ReadModelConfig(const GgufModel& model) {
   config.tied_embeddings = model.Find("output.weight") == nullptr;
   config.qkv_bias = model.Find(LayerTensor(0, "attn_q.bias")) != nullptr;
   config.qk_norm = row->qk_norm;
-  SHOAL_RETURN_IF_ERROR(CheckTensors(model, config));
+  SHOAL_RETURN_IF_ERROR(CheckTensors(WeightsOf(model), config));
   return config;
 }
 

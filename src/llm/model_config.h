@@ -52,6 +52,7 @@ struct ModelConfig {
   std::int64_t experts = 0;   // 0: every layer is dense. Else every layer has them.
   std::int64_t experts_used = 0;
   std::int64_t expert_ff_dim = 0;
+  bool separate_experts = false;  // Each has tensors of its own; else one has those of all.
   std::int64_t vocab = 0;
   std::int64_t context = 0;         // What the model was made for.
   std::int64_t sliding_window = 0;  // Attention looks back so far; 0: to the start.

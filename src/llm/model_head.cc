@@ -8,7 +8,7 @@
 
 namespace shoal::llm {
 
-Result<ModelHead> ModelHead::Load(const GgufModel& model, const ModelConfig& config,
+Result<ModelHead> ModelHead::Load(const ModelWeights& model, const ModelConfig& config,
                                   Parallel& parallel) {
   ModelHead head;
   SHOAL_ASSIGN_OR_RETURN(head.embedding_, model.Get("token_embd.weight"));

@@ -8,16 +8,16 @@
 
 #include "base/parallel.h"
 #include "base/status.h"
-#include "llm/gguf_model.h"
 #include "llm/matrix.h"
 #include "llm/model_config.h"
+#include "llm/model_weights.h"
 
 namespace shoal::llm {
 
 class ModelHead {
  public:
   // `model` must outlive the head.
-  static Result<ModelHead> Load(const GgufModel& model, const ModelConfig& config,
+  static Result<ModelHead> Load(const ModelWeights& model, const ModelConfig& config,
                                 Parallel& parallel);
 
   std::size_t dim() const { return dim_; }
@@ -29,7 +29,7 @@ class ModelHead {
   void Logits(std::span<const std::uint16_t> residual, std::span<float> logits, Parallel& parallel);
 
  private:
-  const GgufTensor* embedding_ = nullptr;
+  const WeightTensor* embedding_ = nullptr;
   std::size_t dim_ = 0;
   float epsilon_ = 0;
   std::vector<float> norm_;

@@ -4,21 +4,22 @@
 
 namespace shoal::llm {
 
-ModelSize MeasureModel(const GgufModel& model, const ModelConfig& config) {
+ModelSize MeasureModel(const ModelWeights& model, const ModelConfig& config) {
   ModelSize size;
   size.layer_bytes.resize(static_cast<std::size_t>(config.layers));
-  for (const GgufTensor& tensor : model.tensors()) {
+  for (const auto& [name, tensor] : model.tensors()) {
     const auto parameters = static_cast<std::uint64_t>(tensor.shape.elements());
+    const DTypeInfo& info = Info(tensor.dtype);
+    const std::uint64_t bytes = parameters / info.block_elements * info.block_bytes;
     size.parameters += parameters;
-    size.bytes += tensor.bytes.size();
+    size.bytes += bytes;
     TypeSize& type = size.by_type[tensor.dtype];
     ++type.tensors;
     type.parameters += parameters;
-    type.bytes += tensor.bytes.size();
-    const auto layer = LayerOfTensor(tensor.name);
+    type.bytes += bytes;
+    const auto layer = LayerOfTensor(name);
     const bool in_layer = layer && *layer >= 0 && *layer < config.layers;
-    (in_layer ? size.layer_bytes[static_cast<std::size_t>(*layer)] : size.head_bytes) +=
-        tensor.bytes.size();
+    (in_layer ? size.layer_bytes[static_cast<std::size_t>(*layer)] : size.head_bytes) += bytes;
   }
   return size;
 }

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "llm/gguf_model.h"
 #include "llm/model_config.h"
+#include "llm/model_weights.h"
 #include "tensor/dtype.h"
 
 namespace shoal::llm {
@@ -26,8 +26,8 @@ struct ModelSize {
   std::uint64_t head_bytes = 0;            // Of the rest: embedding, output matrix, last norm.
 };
 
-// REQUIRES: `config` is the model's.
-ModelSize MeasureModel(const GgufModel& model, const ModelConfig& config);
+// As the weights are once they are loaded. REQUIRES: `config` is the model's.
+ModelSize MeasureModel(const ModelWeights& model, const ModelConfig& config);
 
 struct PhoneNeeds {
   std::uint64_t memory = 0;  // Of one phone that weights and KV may take, in bytes.

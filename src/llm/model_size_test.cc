@@ -17,7 +17,7 @@ TEST(ModelSizeTest, CountsLayersAndHead) {
   const std::string bytes = WithZeroTensors(writer, writer.TensorCount());
   const auto model = ModelOf(bytes);
   ASSERT_TRUE(model.ok());
-  const ModelSize size = MeasureModel(*model, config);
+  const ModelSize size = MeasureModel(WeightsOf(*model), config);
   // Attention 64x64, 2 x 32x64, 64x64; three matrices of 96x64; two norms.
   const std::uint64_t layer = 2 * 64 * 64 + 2 * 32 * 64 + 3 * 96 * 64 + 2 * 64;
   EXPECT_EQ(size.layer_bytes, (std::vector<std::uint64_t>{4 * layer, 4 * layer}));

@@ -42,6 +42,13 @@ void AppendFeedForward(const ModelConfig& config, std::int64_t layer,
     return;
   }
   add("ffn_gate_inp.weight", {config.experts, config.dim});
+  for (std::int64_t e = 0; config.separate_experts && e < config.experts; ++e) {
+    const std::string tail = "." + std::to_string(e) + ".weight";
+    add("ffn_gate" + tail, {config.expert_ff_dim, config.dim});
+    add("ffn_up" + tail, {config.expert_ff_dim, config.dim});
+    add("ffn_down" + tail, {config.dim, config.expert_ff_dim});
+  }
+  if (config.separate_experts) return;
   add("ffn_gate_exps.weight", {config.experts, config.expert_ff_dim, config.dim});
   add("ffn_up_exps.weight", {config.experts, config.expert_ff_dim, config.dim});
   add("ffn_down_exps.weight", {config.experts, config.dim, config.expert_ff_dim});
@@ -54,8 +61,8 @@ bool IsIgnored(std::string_view name) {
          name.ends_with(".attention.rotary_emb.inv_freq");
 }
 
-Status CheckTensor(const GgufModel& model, const TensorSpec& spec) {
-  SHOAL_ASSIGN_OR_RETURN(const GgufTensor* tensor, model.Get(spec.name));
+Status CheckTensor(const ModelWeights& model, const TensorSpec& spec) {
+  SHOAL_ASSIGN_OR_RETURN(const WeightTensor* tensor, model.Get(spec.name));
   const std::string where = model.name() + ": tensor \"" + spec.name + "\" ";
   if (tensor->shape != spec.shape) {
     return Status(Code::kCorruption,
@@ -99,20 +106,20 @@ std::vector<TensorSpec> TensorsOf(const ModelConfig& config) {
   return specs;
 }
 
-Status CheckTensors(const GgufModel& model, const ModelConfig& config) {
+Status CheckTensors(const ModelWeights& model, const ModelConfig& config) {
   std::vector<std::string> known;
   for (TensorSpec& spec : TensorsOf(config)) {
     SHOAL_RETURN_IF_ERROR(CheckTensor(model, spec));
     known.push_back(std::move(spec.name));
   }
   std::sort(known.begin(), known.end());
-  for (const GgufTensor& tensor : model.tensors()) {
-    if (IsIgnored(tensor.name)) continue;
-    if (std::binary_search(known.begin(), known.end(), tensor.name, std::less<>())) continue;
-    return Status(Code::kInvalidArgument,
-                  model.name() + ": has a tensor \"" + std::string(tensor.name) +
-                      "\", which is no part of a model of architecture " +
-                      std::string(Name(config.architecture)) + " as we compute it");
+  for (const auto& [name, tensor] : model.tensors()) {
+    if (IsIgnored(name)) continue;
+    if (std::binary_search(known.begin(), known.end(), name, std::less<>())) continue;
+    return Status(Code::kInvalidArgument, model.name() + ": has a tensor \"" + name +
+                                              "\", which is no part of a model of architecture " +
+                                              std::string(Name(config.architecture)) +
+                                              " as we compute it");
   }
   return {};
 }

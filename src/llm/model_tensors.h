@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "llm/gguf_model.h"
 #include "llm/model_config.h"
+#include "llm/model_weights.h"
 #include "tensor/shape.h"
 
 namespace shoal::llm {
@@ -30,6 +30,6 @@ std::vector<TensorSpec> TensorsOf(const ModelConfig& config);
 
 // Whether `model` has these tensors, with these shapes and of a type that holds numbers with
 // fractions, and no others. kNotFound: one is missing. kCorruption: it is another.
-Status CheckTensors(const GgufModel& model, const ModelConfig& config);
+Status CheckTensors(const ModelWeights& model, const ModelConfig& config);
 
 }  // namespace shoal::llm

@@ -17,6 +17,7 @@
 #include "llm/model_config.h"
 #include "llm/model_tensors.h"
 #include "llm/model_testing.h"
+#include "llm/model_weights.h"
 
 namespace shoal::llm {
 
@@ -81,15 +82,22 @@ class RandomModel {
     Result<GgufModel> model = ModelOf(bytes_);
     SHOAL_CHECK(model.ok());
     model_ = std::move(*model);
+    weights_ = WeightsOf(model_);
+    config_ = *ReadModelConfig(model_);
   }
   RandomModel(const RandomModel&) = delete;
   RandomModel& operator=(const RandomModel&) = delete;
 
   const GgufModel& gguf() const { return model_; }
+  const ModelWeights& weights() const { return weights_; }
+  // As read from the file.
+  const ModelConfig& config() const { return config_; }
 
  private:
   std::string bytes_;
   GgufModel model_;
+  ModelWeights weights_;
+  ModelConfig config_;
 };
 
 }  // namespace shoal::llm

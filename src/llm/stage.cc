@@ -54,7 +54,7 @@ std::vector<Choice> ChooseExperts(std::span<const float> probabilities, std::siz
 
 }  // namespace
 
-Result<Stage> Stage::Load(const GgufModel& model, const ModelConfig& config, std::int64_t begin,
+Result<Stage> Stage::Load(const ModelWeights& model, const ModelConfig& config, std::int64_t begin,
                           std::int64_t end, Parallel& parallel, kernels::KvType kv) {
   SHOAL_CHECK(0 <= begin && begin <= end && end <= config.layers);
   if (Size(config.head_dim) > kernels::kHeadDimMax) {

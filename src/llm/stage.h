@@ -13,10 +13,10 @@
 
 #include "base/parallel.h"
 #include "base/status.h"
-#include "llm/gguf_model.h"
 #include "llm/kv_cache.h"
 #include "llm/layer.h"
 #include "llm/model_config.h"
+#include "llm/model_weights.h"
 #include "llm/rope.h"
 
 namespace shoal::llm {
@@ -30,8 +30,8 @@ class Stage {
  public:
   // Layers [begin, end). `model` must outlive the stage. kInvalidArgument: heads that we cannot
   // compute with, or cannot keep as `kv`.
-  static Result<Stage> Load(const GgufModel& model, const ModelConfig& config, std::int64_t begin,
-                            std::int64_t end, Parallel& parallel,
+  static Result<Stage> Load(const ModelWeights& model, const ModelConfig& config,
+                            std::int64_t begin, std::int64_t end, Parallel& parallel,
                             kernels::KvType kv = kernels::KvType::kF16);
 
   std::size_t layers() const { return layers_.size(); }

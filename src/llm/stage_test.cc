@@ -32,14 +32,14 @@ std::vector<std::int32_t> Tokens(std::uint64_t seed, const ModelConfig& config) 
 // A model cut into stages, each with a cache of its own.
 class Pipeline {
  public:
-  Pipeline(const GgufModel& model, const std::vector<std::int64_t>& cuts, Parallel& parallel,
+  Pipeline(const RandomModel& model, const std::vector<std::int64_t>& cuts, Parallel& parallel,
            kernels::KvType kv)
       : parallel_(parallel) {
-    config_ = *ReadModelConfig(model);
-    head_.emplace(*ModelHead::Load(model, config_, parallel));
+    config_ = model.config();
+    head_.emplace(*ModelHead::Load(model.weights(), config_, parallel));
     std::int64_t begin = 0;
     for (const std::int64_t end : cuts) {
-      stages_.push_back(*Stage::Load(model, config_, begin, end, parallel, kv));
+      stages_.push_back(*Stage::Load(model.weights(), config_, begin, end, parallel, kv));
       caches_.push_back(std::make_unique<KvCache>(stages_.back().kv_shape(), 64));
       begin = end;
     }
@@ -120,7 +120,7 @@ class StageTest : public testing::TestWithParam<Kind> {
  protected:
   StageTest()
       : model_(ConfigOf(GetParam()), GetParam().dtype, 17),
-        whole_(model_.gguf(), {5}, serial_, GetParam().kv),
+        whole_(model_, {5}, serial_, GetParam().kv),
         tokens_(Tokens(3, whole_.config())),
         want_(InChunks(whole_, tokens_, 1)) {}
 
@@ -146,15 +146,15 @@ TEST_P(StageTest, ChunksGiveTheSameBits) {
 TEST_P(StageTest, ThreadsGiveTheSameBits) {
   for (const std::size_t threads : {2U, 3U}) {
     TestThreads parallel(threads);
-    Pipeline pipeline(model_.gguf(), {5}, parallel, GetParam().kv);
+    Pipeline pipeline(model_, {5}, parallel, GetParam().kv);
     kernels::ExpectSameBits<float>(InChunks(pipeline, tokens_, 32), want_);
   }
 }
 
 TEST_P(StageTest, StagesGiveTheSameBits) {
-  Pipeline two(model_.gguf(), {2, 5}, serial_, GetParam().kv);
+  Pipeline two(model_, {2, 5}, serial_, GetParam().kv);
   kernels::ExpectSameBits<float>(InChunks(two, tokens_, 50), want_);
-  Pipeline five(model_.gguf(), {1, 2, 3, 4, 5}, serial_, GetParam().kv);
+  Pipeline five(model_, {1, 2, 3, 4, 5}, serial_, GetParam().kv);
   kernels::ExpectSameBits<float>(InChunks(five, tokens_, 50), want_);
 }
 

@@ -7,8 +7,6 @@
 namespace shoal::llm {
 namespace {
 
-constexpr std::size_t kQuotedBytes = 40;
-
 Status Error(std::size_t number, const std::string& what) {
   return Status(Code::kInvalidArgument, "merge " + std::to_string(number) + ": " + what);
 }
@@ -60,9 +58,9 @@ Result<Merge> ParseMerge(const TokenIndex& index, std::string_view text, std::si
   return FindMerge(index, text.substr(0, space), text.substr(space + 1), number);
 }
 
-std::string Quoted(std::string_view text) {
+std::string Quoted(std::string_view text, std::size_t bytes_max) {
   std::string out = "\"";
-  std::string_view rest = text.substr(0, kQuotedBytes);
+  std::string_view rest = text.substr(0, bytes_max);
   rest.remove_suffix(UnfinishedBytes(rest));
   while (!rest.empty()) {
     const DecodedCharacter character = DecodeCharacter(rest);
@@ -75,7 +73,7 @@ std::string Quoted(std::string_view text) {
       AppendCharacter(character.code, out);
     }
   }
-  return out + (text.size() > kQuotedBytes ? "…\"" : "\"");
+  return out + (text.size() > bytes_max ? "…\"" : "\"");
 }
 
 }  // namespace shoal::llm

@@ -2,6 +2,7 @@
 // where they are.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,6 @@ Result<Merge> FindMerge(const TokenIndex& index, std::string_view left, std::str
 Result<Merge> ParseMerge(const TokenIndex& index, std::string_view text, std::size_t number);
 
 // A token's text in a message: in quotes, cut short, control characters escaped.
-std::string Quoted(std::string_view text);
+std::string Quoted(std::string_view text, std::size_t bytes_max = 40);
 
 }  // namespace shoal::llm

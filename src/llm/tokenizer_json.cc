@@ -264,6 +264,15 @@ Result<Vocabulary> ReadTokenizer(const Json& root) {
 
 }  // namespace
 
+Status ApplyTokenizerConfig(std::string_view config, Vocabulary& vocabulary) {
+  if (config.empty()) return Status();
+  auto settings = internal::ParseJson(config);
+  if (!settings.ok()) return std::move(settings).status().Annotate("tokenizer_config.json");
+  SHOAL_ASSIGN_OR_RETURN(const TokenIndex index, TokenIndex::Make(vocabulary.tokens));
+  ReadConfig(*settings, index, vocabulary);
+  return Status();
+}
+
 Result<Vocabulary> ReadTokenizerJson(std::string_view file, std::string_view tokenizer,
                                      std::string_view config) {
   const std::string name(file);
@@ -273,11 +282,7 @@ Result<Vocabulary> ReadTokenizerJson(std::string_view file, std::string_view tok
     }
     SHOAL_ASSIGN_OR_RETURN(const Json root, internal::ParseJson(tokenizer));
     SHOAL_ASSIGN_OR_RETURN(Vocabulary vocabulary, ReadTokenizer(root));
-    if (config.empty()) return vocabulary;
-    auto settings = internal::ParseJson(config);
-    if (!settings.ok()) return std::move(settings).status().Annotate("tokenizer_config.json");
-    SHOAL_ASSIGN_OR_RETURN(const TokenIndex index, TokenIndex::Make(vocabulary.tokens));
-    ReadConfig(*settings, index, vocabulary);
+    SHOAL_RETURN_IF_ERROR(ApplyTokenizerConfig(config, vocabulary));
     return vocabulary;
   };
   Result<Vocabulary> result = read();

@@ -19,4 +19,8 @@ inline constexpr std::size_t kMaxTokenizerJsonBytes = std::size_t{128} << 20;
 Result<Vocabulary> ReadTokenizerJson(std::string_view file, std::string_view tokenizer,
                                      std::string_view config);
 
+// Adds what `config`, the text of tokenizer_config.json, says; nothing if it is empty.
+// kInvalidArgument: it is no JSON, or tokens are there twice.
+Status ApplyTokenizerConfig(std::string_view config, Vocabulary& vocabulary);
+
 }  // namespace shoal::llm
