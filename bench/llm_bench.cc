@@ -99,10 +99,49 @@ class ModelBench {
       peers_.push_back(std::move(peer));
     }
     for (const std::size_t threads : options_.threads) SHOAL_RETURN_IF_ERROR(RunThreads(threads));
+    peers_.clear();
+    RunLoad();
     return {};
   }
 
  private:
+  // From nothing to the first token, the file being in the system's cache.
+  void RunLoad() {
+    const std::size_t threads = options_.threads.back();
+    const std::vector<std::int32_t> one = {1};
+    std::vector<Contender> contenders = {{"shoal", [&] {
+                                            const auto parallel = MakePool(threads);
+                                            const auto opened = OpenModelFile(path_);
+                                            SHOAL_CHECK(opened.ok());
+                                            const auto engine =
+                                                LoadEngine(*opened, context_, *parallel);
+                                            SHOAL_CHECK(engine.ok());
+                                            llm::KvSequence sequence = (*engine)->NewSequence();
+                                            SHOAL_CHECK((*engine)->Feed(sequence, one, 1).ok());
+                                          }}};
+    for (const std::string& folder : options_.llama_cpp) {
+      contenders.push_back({"llama.cpp", [&] {
+                              const auto peer = LoadLlamaCpp(folder, path_, context_);
+                              SHOAL_CHECK(peer.ok());
+                              (*peer)->SetThreads(threads);
+                              (void)(*peer)->Feed(one);
+                            }});
+    }
+    const std::vector<double> seconds =
+        RunInterleaved(contenders, {.turns = options_.turns, .turn = {}, .warm_up = false});
+    Row row{.name = fmt::format("{} load to first token t={}",
+                                std::filesystem::path(path_).stem().string(), threads),
+            .unit = "s",
+            .higher_is_better = false,
+            .ours = seconds[0],
+            .peers = {},
+            .limit = {}};
+    if (seconds.size() > 1) {
+      row.peers.emplace_back("llama.cpp", *std::min_element(seconds.begin() + 1, seconds.end()));
+    }
+    report_.rows.push_back(std::move(row));
+  }
+
   Status RunThreads(std::size_t threads) {
     const std::unique_ptr<Parallel> parallel = MakePool(threads);
     SHOAL_ASSIGN_OR_RETURN(const OpenedModel opened, OpenModelFile(path_));

@@ -15,6 +15,7 @@ Result<OpenedModel> OpenModelFile(const std::string& path) {
   SHOAL_ASSIGN_OR_RETURN(llm::GgufModel model, llm::GgufModel::Make(std::move(parts)));
   SHOAL_ASSIGN_OR_RETURN(llm::ModelConfig config, llm::ReadModelConfig(model));
   llm::ModelWeights weights = llm::WeightsOf(model);
+  weights.OnCopied(os::DropPages);
   return OpenedModel{std::move(mapping), std::move(model), std::move(config), std::move(weights)};
 }
 

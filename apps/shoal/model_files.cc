@@ -115,6 +115,7 @@ Result<OpenedModel> OpenModel(const std::string& path) {
                          mapped.model.metadata().GetStringOr("general.name", ""));
   opened.name = std::string(name);
   opened.weights = WeightsOf(mapped.model);
+  opened.weights.OnCopied(os::DropPages);
   opened.mappings = std::move(mapped.mappings);
   return opened;
 }

@@ -9,6 +9,15 @@
 namespace shoal::llm {
 namespace {
 
+Result<Matrix> MakeMatrix(const ModelWeights& model, std::string_view name, DType dtype,
+                          std::span<const std::byte> bytes, std::int64_t rows, std::int64_t k,
+                          Parallel& parallel) {
+  Result<Matrix> matrix = Matrix::Make(name, dtype, bytes, static_cast<std::size_t>(rows),
+                                       static_cast<std::size_t>(k), parallel);
+  if (IsQuantized(dtype)) model.Copied(bytes);  // Floats are used as they are.
+  return matrix;
+}
+
 class LayerLoader {
  public:
   LayerLoader(const ModelWeights& model, const ModelConfig& config, std::int64_t layer,
@@ -43,9 +52,8 @@ class LayerLoader {
     const std::string all = Name(name + "_exps.weight");
     SHOAL_ASSIGN_OR_RETURN(const WeightTensor* tensor, model_.Get(all));
     const std::size_t bytes = tensor->bytes.size() / static_cast<std::size_t>(tensor->shape[0]);
-    return Matrix::Make(all, tensor->dtype, tensor->bytes.subspan(expert * bytes, bytes),
-                        static_cast<std::size_t>(tensor->shape[1]),
-                        static_cast<std::size_t>(tensor->shape[2]), parallel_);
+    return MakeMatrix(model_, all, tensor->dtype, tensor->bytes.subspan(expert * bytes, bytes),
+                      tensor->shape[1], tensor->shape[2], parallel_);
   }
 
   Status LoadAttention(Layer& layer) const {
@@ -95,14 +103,17 @@ Result<std::vector<float>> LoadVector(const ModelWeights& model, const std::stri
 
 Result<Matrix> LoadMatrix(const ModelWeights& model, const std::string& name, Parallel& parallel) {
   SHOAL_ASSIGN_OR_RETURN(const WeightTensor* tensor, model.Get(name));
-  const auto rows = static_cast<std::size_t>(tensor->shape[0]);
-  const auto k = static_cast<std::size_t>(tensor->shape[1]);
-  if (!tensor->int4) return Matrix::Make(name, tensor->dtype, tensor->bytes, rows, k, parallel);
+  if (!tensor->int4) {
+    return MakeMatrix(model, name, tensor->dtype, tensor->bytes, tensor->shape[0], tensor->shape[1],
+                      parallel);
+  }
   // Blocks last only until they are packed: one matrix, not the model, is in memory twice.
   SHOAL_ASSIGN_OR_RETURN(Int4Blocks blocks,
                          MakeBlocks(model.name() + ": " + name, *tensor->int4, parallel));
-  SHOAL_ASSIGN_OR_RETURN(
-      Matrix matrix, Matrix::Make(name, blocks.dtype, blocks.blocks.bytes(), rows, k, parallel));
+  SHOAL_ASSIGN_OR_RETURN(Matrix matrix,
+                         Matrix::Make(name, blocks.dtype, blocks.blocks.bytes(),
+                                      static_cast<std::size_t>(tensor->shape[0]),
+                                      static_cast<std::size_t>(tensor->shape[1]), parallel));
   matrix.SetInputOrder(std::move(blocks.order));
   return matrix;
 }

@@ -39,6 +39,13 @@ class ModelWeights {
   // kCorruption: there is one of this name.
   Status Add(std::string tensor, WeightTensor weights);
 
+  // `done` is called with bytes of tensors that were copied and are not needed any more, so that a
+  // model is not in memory twice. They may be asked for again.
+  void OnCopied(std::function<void(std::span<const std::byte>)> done) { done_ = std::move(done); }
+  void Copied(std::span<const std::byte> bytes) const {
+    if (done_) done_(bytes);
+  }
+
   const std::string& name() const { return name_; }
   const Tensors& tensors() const { return tensors_; }
   // Null if there is none.
@@ -49,6 +56,7 @@ class ModelWeights {
  private:
   std::string name_;
   Tensors tensors_;
+  std::function<void(std::span<const std::byte>)> done_;
 };
 
 // Those of a GGUF model; the model itself is not needed any more, only its mappings.

@@ -1,6 +1,7 @@
 #include "os/mapped_file.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -60,6 +61,15 @@ void MappedFile::Advise(Advice advice, std::size_t offset, std::size_t length) c
   const std::size_t begin = offset / page * page;
   ::madvise(const_cast<std::byte*>(bytes_.data()) + begin, offset + length - begin,
             ToNative(advice));
+}
+
+void DropPages(std::span<const std::byte> part) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t last = (begin + part.size()) / page * page;
+  // A read-only mapping of a file has nothing to lose.
+  if (first < last) (void)::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 }  // namespace shoal::os

@@ -52,4 +52,8 @@ class MappedFile {
   std::span<const std::byte> bytes_;  // Empty only when moved from.
 };
 
+// Takes the pages that lie wholly in a part of some file's bytes() out of this process's memory:
+// it has been copied. Whoever reads it again gets it again, from the system's cache or from flash.
+void DropPages(std::span<const std::byte> part);
+
 }  // namespace shoal::os

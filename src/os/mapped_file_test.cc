@@ -65,6 +65,18 @@ TEST(MappedFileTest, AReplacedFileKeepsItsOldMapping) {
   EXPECT_EQ(Text(*mapped), "old bytes");
 }
 
+TEST(MappedFileTest, DroppedPagesComeBack) {
+  const FakeTree tree;
+  const std::string text(100'000, 'x');
+  tree.Write("/large", text);
+  const auto mapped = *MappedFile::Open(tree.path() + "/large");
+  EXPECT_EQ(Text(mapped), text);
+  DropPages(mapped.bytes().subspan(100, 50'000));
+  DropPages(mapped.bytes().first(1));
+  DropPages({});
+  EXPECT_EQ(Text(mapped), text);
+}
+
 TEST(MappedFileTest, RefusesWhatCannotBeMapped) {
   const FakeTree tree;
   tree.Write("/empty", "");
