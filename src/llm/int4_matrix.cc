@@ -27,6 +27,12 @@ std::uint32_t LoadWord(std::span<const std::byte> bytes, std::size_t i) {
   return word;
 }
 
+// Four integers of 4 bits, 16 bits apart.
+std::uint64_t Spread(std::uint64_t word) {
+  word = (word | word << 24U) & 0x000000ff000000ffU;
+  return (word | word << 12U) & 0x000f000f000f000fU;
+}
+
 // Of output n in a word that has eight of them.
 std::uint32_t ShiftOf(Int4Packing packing, std::size_t n) {
   return packing == Int4Packing::kAwq ? kAwqShift[n % kPerWord]
@@ -92,7 +98,7 @@ class BlockMaker {
       if (block * kBlock % matrix_.group == 0 && !ReadGroup(block * kBlock / matrix_.group)) {
         return false;
       }
-      for (std::size_t j = 0; j < kBlock; ++j) ReadInput(block * kBlock + j, tile_[j]);
+      ReadBlock(block);
       for (std::size_t r = 0; r < count_; ++r) Write(r, block);
     }
     return true;
@@ -119,35 +125,49 @@ class BlockMaker {
   }
 
   // The integers of one input, of all rows.
-  void ReadInput(std::size_t at, std::array<std::uint8_t, kTileRows>& out) const {
+  void ReadInput(std::size_t at, std::array<std::uint8_t, kTileRows>& out) {
     const std::size_t k = out_.order.empty() ? at : out_.order[at];
     if (matrix_.packing == Int4Packing::kGptq) {
       const std::size_t word = k / kPerWord * matrix_.rows + begin_;
+      std::memcpy(words_.data(), matrix_.weights.data() + word * 4, count_ * 4);
       const auto shift = static_cast<std::uint32_t>(4 * (k % kPerWord));
-      for (std::size_t r = 0; r < count_; ++r) {
-        out[r] = static_cast<std::uint8_t>(LoadWord(matrix_.weights, word + r) >> shift & 15U);
+      for (std::size_t r = 0; r < kTileRows; ++r) {
+        out[r] = static_cast<std::uint8_t>(words_[r] >> shift & 15U);
       }
       return;
     }
     const std::size_t first = k * (matrix_.rows / kPerWord) + begin_ / kPerWord;
     for (std::size_t w = 0; w < count_ / kPerWord; ++w) {
       const std::uint32_t word = LoadWord(matrix_.weights, first + w);
-      for (std::size_t i = 0; i < kPerWord; ++i) {
-        out[w * kPerWord + i] = static_cast<std::uint8_t>(word >> kAwqShift[i] & 15U);
+      // Outputs 0 2 4 6 are in the lower half, 1 3 5 7 in the upper one.
+      const std::uint64_t bytes = Spread(word & 0xffffU) | Spread(word >> 16U) << 8U;
+      std::memcpy(out.data() + w * kPerWord, &bytes, sizeof bytes);
+    }
+  }
+
+  // The 16 bytes of every row: lower halves are inputs 0-15, upper ones 16-31. Put together in
+  // words, with the rows as the inner loop, which compilers make vectors of.
+  void ReadBlock(std::size_t block) {
+    nibbles_ = {};
+    for (std::size_t j = 0; j < kBlock / 2; ++j) {
+      ReadInput(block * kBlock + j, lower_);
+      ReadInput(block * kBlock + j + kBlock / 2, upper_);
+      std::array<std::uint64_t, kTileRows>& to = nibbles_[j / 8];
+      const std::size_t shift = 8 * (j % 8);
+      for (std::size_t r = 0; r < kTileRows; ++r) {
+        to[r] |= static_cast<std::uint64_t>(lower_[r] | upper_[r] << 4U) << shift;
       }
     }
   }
 
-  // d, (m,) and 16 bytes of which the lower halves are inputs 0-15, the upper ones 16-31.
+  // d, (m,) and the 16 bytes.
   void Write(std::size_t r, std::size_t block) {
     const std::size_t bytes = Info(out_.dtype).block_bytes;
     std::byte* to = out_.blocks.data() + ((begin_ + r) * (matrix_.k / kBlock) + block) * bytes;
     std::memcpy(to, &d_[r], sizeof d_[r]);
     if (out_.dtype == DType::kQ4_1) std::memcpy(to + 2, &m_[r], sizeof m_[r]);
-    std::byte* nibbles = to + bytes - kBlock / 2;
-    for (std::size_t j = 0; j < kBlock / 2; ++j) {
-      nibbles[j] = static_cast<std::byte>(tile_[j][r] | tile_[j + kBlock / 2][r] << 4U);
-    }
+    std::memcpy(to + bytes - 16, &nibbles_[0][r], 8);
+    std::memcpy(to + bytes - 8, &nibbles_[1][r], 8);
   }
 
   const Int4Matrix& matrix_;
@@ -156,7 +176,10 @@ class BlockMaker {
   std::size_t count_ = 0;
   std::array<std::uint16_t, kTileRows> d_ = {};
   std::array<std::uint16_t, kTileRows> m_ = {};
-  std::array<std::array<std::uint8_t, kTileRows>, kBlock> tile_ = {};
+  std::array<std::uint32_t, kTileRows> words_ = {};
+  std::array<std::uint8_t, kTileRows> lower_ = {};
+  std::array<std::uint8_t, kTileRows> upper_ = {};
+  std::array<std::array<std::uint64_t, kTileRows>, 2> nibbles_ = {};
 };
 
 }  // namespace
