@@ -45,8 +45,9 @@ Result<std::unique_ptr<LanguageModel>> LanguageModel::Load(const LanguageModelOp
   SHOAL_ASSIGN_OR_RETURN(loaded->mapped_, OpenModel(options.model));
   SHOAL_ASSIGN_OR_RETURN(llm::Vocabulary vocabulary,
                          llm::ReadGgufVocabulary(loaded->file().metadata()));
-  SHOAL_ASSIGN_OR_RETURN(llm::Tokenizer tokenizer, llm::Tokenizer::Create(std::move(vocabulary)));
-  loaded->tokenizer_ = std::make_unique<llm::Tokenizer>(std::move(tokenizer));
+  Result<llm::Tokenizer> tokenizer = llm::Tokenizer::Create(std::move(vocabulary));
+  if (!tokenizer.ok()) return std::move(tokenizer).status().Annotate(options.model);
+  loaded->tokenizer_ = std::make_unique<llm::Tokenizer>(*std::move(tokenizer));
   SHOAL_ASSIGN_OR_RETURN(
       loaded->engine_,
       llm::Engine::Load(loaded->file(), {.context = options.context}, loaded->pool_));
