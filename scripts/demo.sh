@@ -2,6 +2,7 @@
 # What this machine can do, shown in about a minute. usage: scripts/demo.sh SHOAL
 set -eu
 shoal=$(realpath "$1")
+zoo=$(dirname "$(realpath "$0")")/../zoo
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [ -t 1 ] || say() { printf '\n%s\n' "$*"; }
@@ -27,7 +28,15 @@ trap 'rm -rf "$work"' EXIT
   run test --net train_val.prototxt --weights lenet_iter_400.caffemodel
 )
 
-say "4. Fifty phones in one thread: they crash, hang and lose their network, and all come back"
+say "4. A language model of 3 MB, trained by zoo/bard/train_bard.py on Shakespeare, goes on with a play"
+echo "\$ shoal generate --model zoo/bard/bard-q8_0.gguf --prompt ROMEO: --tokens 120 --temperature 0.6"
+"$shoal" generate --model "$zoo/bard/bard-q8_0.gguf" --prompt ROMEO: --tokens 120 --temperature 0.6
+echo
+echo "\$ echo 'My lord, what is thy will?' | shoal chat --model zoo/bard/bard-q8_0.gguf --system ROMEO"
+echo 'My lord, what is thy will?' |
+  "$shoal" chat --model "$zoo/bard/bard-q8_0.gguf" --system ROMEO --temperature 0.6
+
+say "5. Fifty phones in one thread: they crash, hang and lose their network, and all come back"
 echo "\$ shoal sim --nodes 50 --seed 42 --random-faults --seconds 30"
 "$shoal" sim --nodes 50 --seed 42 --random-faults --seconds 30
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -73,9 +74,12 @@ class Conversation {
       }
       source = *usual;
     }
-    SHOAL_ASSIGN_OR_RETURN(llm::ChatTemplate chat_template, llm::ChatTemplate::Parse(source));
+    Result<llm::ChatTemplate> chat_template = llm::ChatTemplate::Parse(source);
+    if (!chat_template.ok()) {
+      return std::move(chat_template).status().Annotate(options.model.model);
+    }
     std::unique_ptr<Conversation> conversation(
-        new Conversation(model, options, std::move(chat_template)));
+        new Conversation(model, options, *std::move(chat_template)));
     conversation->Clear();
     return conversation;
   }
@@ -122,7 +126,8 @@ class Conversation {
     return token ? model_.tokenizer().TokenBytes(*token) : std::string();
   }
 
-  Status Answer() {
+  // The conversation as tokens, up to where the answer begins.
+  Result<std::vector<llm::TokenId>> Prompt() const {
     const llm::Vocabulary& vocabulary = model_.tokenizer().vocabulary();
     SHOAL_ASSIGN_OR_RETURN(const llm::ChatPrompt prompt,
                            template_.Render(messages_, {.bos_token = NameOf(vocabulary.bos),
@@ -132,15 +137,37 @@ class Conversation {
     if (vocabulary.add_bos && vocabulary.bos && (tokens.empty() || tokens[0] != *vocabulary.bos)) {
       tokens.insert(tokens.begin(), *vocabulary.bos);
     }
+    return tokens;
+  }
+
+  // Forgets the oldest message and the answer to it; false: only the newest is there.
+  bool ForgetOldest() {
+    const std::size_t first = messages_[0].role == "system" ? 1 : 0;
+    if (messages_.size() < first + 3) return false;
+    const auto begin = messages_.begin() + static_cast<std::ptrdiff_t>(first);
+    messages_.erase(begin, begin + 2);
+    return true;
+  }
+
+  Status Answer() {
+    SHOAL_ASSIGN_OR_RETURN(std::vector<llm::TokenId> tokens, Prompt());
+    // A quarter of the context is for the answer: a conversation may go on for ever.
+    const std::size_t context = model_.engine().context();
+    while (tokens.size() > context - std::min(tokens_max_, context / 4) && ForgetOldest()) {
+      SHOAL_ASSIGN_OR_RETURN(tokens, Prompt());
+    }
     generation_.SetHistory(std::move(tokens));
     llm::Detokenizer detokenizer(model_.tokenizer());
     std::string text;
     const CatchInterrupt catching;
     for (std::size_t i = 0; i < tokens_max_ && interrupted == 0; ++i) {
-      SHOAL_ASSIGN_OR_RETURN(const llm::SampledToken next, generation_.Next());
-      const bool known = model_.tokenizer().Has(next.token);
-      if (known && model_.tokenizer().EndsAnswer(next.token)) break;
-      Show(detokenizer.Feed(next.token), text);
+      const Result<llm::SampledToken> next = generation_.Next();
+      // What fitted into the context is an answer, too.
+      if (i > 0 && next.status().code() == Code::kResourceExhausted) break;
+      if (!next.ok()) return next.status();
+      const bool known = model_.tokenizer().Has(next->token);
+      if (known && model_.tokenizer().EndsAnswer(next->token)) break;
+      Show(detokenizer.Feed(next->token), text);
     }
     Show(detokenizer.Flush(), text);
     fmt::print("\n");

@@ -1,6 +1,8 @@
 #include "kernels/target.h"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -62,6 +64,11 @@ std::vector<Target> Detect() {
 std::vector<Target> Detect() { return {Target::kRef}; }
 #endif
 
+std::atomic<Target>& Best() {
+  static std::atomic<Target> best = SupportedTargets().front();
+  return best;
+}
+
 }  // namespace
 
 std::string_view TargetName(Target target) {
@@ -84,6 +91,16 @@ std::span<const Target> SupportedTargets() {
   static const std::vector<Target> supported = Detect();
   return supported;
 }
+
+Target BestTarget() { return Best().load(std::memory_order_relaxed); }
+
+ScopedBestTarget::ScopedBestTarget(Target target) : before_(BestTarget()) {
+  const std::span<const Target> supported = SupportedTargets();
+  SHOAL_CHECK(std::find(supported.begin(), supported.end(), target) != supported.end());
+  Best() = target;
+}
+
+ScopedBestTarget::~ScopedBestTarget() { Best() = before_; }
 
 std::vector<std::string> SupportedTargetNames() {
   std::vector<std::string> names;

@@ -31,7 +31,22 @@ std::ostream& operator<<(std::ostream& out, Target target);
 std::span<const Target> SupportedTargets();
 // The same as names, for people and reports.
 std::vector<std::string> SupportedTargetNames();
-inline Target BestTarget() { return SupportedTargets().front(); }
+// What kernels use unless told otherwise: the first of them.
+Target BestTarget();
+
+// While one lives, BestTarget() is another, in all threads: for tests of code that does not pass a
+// target on. Weights packed before are for the target of that time. Not to be made or destroyed
+// while kernels run. REQUIRES: the CPU has `target`.
+class ScopedBestTarget {
+ public:
+  explicit ScopedBestTarget(Target target);
+  ~ScopedBestTarget();
+  ScopedBestTarget(const ScopedBestTarget&) = delete;
+  ScopedBestTarget& operator=(const ScopedBestTarget&) = delete;
+
+ private:
+  Target before_;
+};
 
 // One row of an op's table. `Function` is a plain function type.
 template <class Function>

@@ -1,6 +1,7 @@
 #include "llm/engine.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -8,11 +9,24 @@
 #include "llm/draft.h"
 
 namespace shoal::llm {
+namespace {
+
+// By their bits: a comparison that compilers turn into a few vector instructions.
+bool AllFinite(std::span<const float> values) {
+  std::uint32_t most = 0;
+  for (const float value : values) {
+    most = std::max(most, std::bit_cast<std::uint32_t>(value) & 0x7fffffffU);
+  }
+  return most < 0x7f800000U;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::Load(const ModelWeights& model, const ModelConfig& config,
                                              const EngineOptions& options, Parallel& parallel) {
   SHOAL_CHECK_GT(options.chunk, std::size_t{0});
   std::unique_ptr<Engine> engine(new Engine(options, parallel));
+  engine->name_ = model.name();
   engine->config_ = config;
   SHOAL_ASSIGN_OR_RETURN(engine->head_, ModelHead::Load(model, config, parallel));
   SHOAL_ASSIGN_OR_RETURN(engine->stage_,
@@ -51,6 +65,11 @@ Result<std::span<const float>> Engine::Feed(KvSequence& sequence,
                  std::span<float>(logits_).subspan((first - (tokens.size() - wanted)) * vocab(),
                                                    (at - first) * vocab()),
                  parallel_);
+  }
+  if (!AllFinite(logits_)) {
+    sequence.Shrink(begin);
+    return Status(Code::kCorruption,
+                  name_ + ": the model computes infinities or NaN: its weights are damaged");
   }
   return std::span<const float>(logits_);
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/parallel.h"
@@ -38,8 +39,9 @@ class Engine {
   KvSequence NewSequence() { return KvSequence(*cache_); }
 
   // Adds tokens to a sequence and gives the logits after each of the last `wanted` of them:
-  // [wanted, vocab()], good until the next call. kResourceExhausted: the cache is full; the
-  // sequence is as it was. REQUIRES: wanted <= tokens.size().
+  // [wanted, vocab()], good until the next call. kResourceExhausted: the cache is full.
+  // kCorruption: a logit is infinite or no number, so that nothing that follows would mean
+  // anything. After an error the sequence is as it was. REQUIRES: wanted <= tokens.size().
   Result<std::span<const float>> Feed(KvSequence& sequence, std::span<const std::int32_t> tokens,
                                       std::size_t wanted);
 
@@ -50,6 +52,7 @@ class Engine {
   std::size_t chunk_;
   std::size_t context_ = 0;
   Parallel& parallel_;
+  std::string name_;  // The model's, for messages.
   ModelConfig config_;
   ModelHead head_;
   Stage stage_;
@@ -73,7 +76,7 @@ class Generation {
   // Makes `tokens` the history. What it begins with as the old one did is not computed again.
   void SetHistory(std::vector<std::int32_t> tokens);
 
-  // The next token, which becomes a part of the history. kResourceExhausted: the context is full.
+  // The next token, which becomes a part of the history. Errors are those of Engine::Feed.
   // REQUIRES: something was appended.
   Result<SampledToken> Next();
 

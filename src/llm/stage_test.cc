@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <optional>
 #include <vector>
 
 #include "kernels/kernel_testing.h"
 #include "llm/kv_cache.h"
-#include "llm/model_head.h"
+#include "llm/pipeline_testing.h"
 #include "llm/random_model_testing.h"
 
 namespace shoal::llm {
@@ -27,80 +25,6 @@ std::vector<std::int32_t> Tokens(std::uint64_t seed, const ModelConfig& config) 
     token = static_cast<std::int32_t>(random.Bits() % static_cast<std::uint64_t>(config.vocab));
   }
   return tokens;
-}
-
-// A model cut into stages, each with a cache of its own.
-class Pipeline {
- public:
-  Pipeline(const RandomModel& model, const std::vector<std::int64_t>& cuts, Parallel& parallel,
-           kernels::KvType kv)
-      : parallel_(parallel) {
-    config_ = model.config();
-    head_.emplace(*ModelHead::Load(model.weights(), config_, parallel));
-    std::int64_t begin = 0;
-    for (const std::int64_t end : cuts) {
-      stages_.push_back(*Stage::Load(model.weights(), config_, begin, end, parallel, kv));
-      caches_.push_back(std::make_unique<KvCache>(stages_.back().kv_shape(), 64));
-      begin = end;
-    }
-  }
-
-  struct Sequence {
-    std::vector<KvSequence> parts;
-    std::size_t length = 0;
-  };
-
-  Sequence Begin() {
-    Sequence sequence;
-    for (const auto& cache : caches_) sequence.parts.emplace_back(*cache);
-    return sequence;
-  }
-
-  // The logits after each of the tokens of all sequences, one after the other.
-  std::vector<float> Run(std::span<Sequence* const> sequences,
-                         std::span<const std::vector<std::int32_t>> tokens) {
-    std::vector<std::int32_t> all;
-    for (const auto& list : tokens) all.insert(all.end(), list.begin(), list.end());
-    std::vector<std::uint16_t> residual(all.size() * head_->dim());
-    head_->Embed(all, residual);
-    for (std::size_t s = 0; s < stages_.size(); ++s) {
-      std::vector<StageRow> rows;
-      for (std::size_t i = 0; i < sequences.size(); ++i) {
-        KvSequence& part = sequences[i]->parts[s];
-        const std::size_t begin = part.length();
-        EXPECT_TRUE(part.Grow(begin + tokens[i].size()).ok());
-        for (std::size_t p = begin; p < part.length(); ++p) rows.push_back({&part, p});
-      }
-      stages_[s].Forward(residual, rows, parallel_);
-    }
-    std::vector<float> logits(all.size() * head_->vocab());
-    head_->Logits(residual, logits, parallel_);
-    return logits;
-  }
-
-  const ModelConfig& config() const { return config_; }
-
- private:
-  Parallel& parallel_;
-  ModelConfig config_;
-  std::optional<ModelHead> head_;
-  std::vector<Stage> stages_;
-  std::vector<std::unique_ptr<KvCache>> caches_;
-};
-
-std::vector<float> InChunks(Pipeline& pipeline, const std::vector<std::int32_t>& tokens,
-                            std::size_t chunk) {
-  Pipeline::Sequence sequence = pipeline.Begin();
-  Pipeline::Sequence* const one[] = {&sequence};
-  std::vector<float> logits;
-  for (std::size_t at = 0; at < tokens.size(); at += chunk) {
-    const std::size_t end = std::min(tokens.size(), at + chunk);
-    const std::vector<std::int32_t> part(tokens.begin() + static_cast<std::ptrdiff_t>(at),
-                                         tokens.begin() + static_cast<std::ptrdiff_t>(end));
-    const std::vector<float> some = pipeline.Run(one, {&part, 1});
-    logits.insert(logits.end(), some.begin(), some.end());
-  }
-  return logits;
 }
 
 struct Kind {
@@ -120,7 +44,7 @@ class StageTest : public testing::TestWithParam<Kind> {
  protected:
   StageTest()
       : model_(ConfigOf(GetParam()), GetParam().dtype, 17),
-        whole_(model_, {5}, serial_, GetParam().kv),
+        whole_(model_.weights(), model_.config(), {5}, serial_, GetParam().kv),
         tokens_(Tokens(3, whole_.config())),
         want_(InChunks(whole_, tokens_, 1)) {}
 
@@ -146,15 +70,15 @@ TEST_P(StageTest, ChunksGiveTheSameBits) {
 TEST_P(StageTest, ThreadsGiveTheSameBits) {
   for (const std::size_t threads : {2U, 3U}) {
     TestThreads parallel(threads);
-    Pipeline pipeline(model_, {5}, parallel, GetParam().kv);
+    Pipeline pipeline(model_.weights(), model_.config(), {5}, parallel, GetParam().kv);
     kernels::ExpectSameBits<float>(InChunks(pipeline, tokens_, 32), want_);
   }
 }
 
 TEST_P(StageTest, StagesGiveTheSameBits) {
-  Pipeline two(model_, {2, 5}, serial_, GetParam().kv);
+  Pipeline two(model_.weights(), model_.config(), {2, 5}, serial_, GetParam().kv);
   kernels::ExpectSameBits<float>(InChunks(two, tokens_, 50), want_);
-  Pipeline five(model_, {1, 2, 3, 4, 5}, serial_, GetParam().kv);
+  Pipeline five(model_.weights(), model_.config(), {1, 2, 3, 4, 5}, serial_, GetParam().kv);
   kernels::ExpectSameBits<float>(InChunks(five, tokens_, 50), want_);
 }
 

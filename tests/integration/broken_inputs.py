@@ -251,14 +251,12 @@ def complaint(done, names):
     return f"does not say {missing}: {lines[0]}" if missing else ""
 
 
-def main():
+def check(program, cases):
+    """Runs and reports them; true if one was not refused as it should be."""
     # A sanitizer reserves more address space than any limit.
-    program = [os.path.abspath(part) if os.path.exists(part) else part for part in sys.argv[1:]]
+    program = [os.path.abspath(part) if os.path.exists(part) else part for part in program]
     emulated = len(program) > 1 or os.environ.get("SHOAL_SANITIZE", "") != ""
     failures = 0
-    cases = NETS + CLASSIFY + OTHERS
-    if b"--solver" in subprocess.run([*program, "train", "--help"], capture_output=True, check=False).stdout:
-        cases += TRAIN
     for name, files, arguments, names in cases:
         try:
             done = run(program, files, arguments, emulated)
@@ -270,6 +268,13 @@ def main():
         failures += bool(wrong)
     print(f"{len(cases)} broken inputs, {failures} not refused as they should be")
     return failures > 0
+
+
+def main():
+    cases = NETS + CLASSIFY + OTHERS
+    if b"--solver" in subprocess.run([*sys.argv[1:], "train", "--help"], capture_output=True, check=False).stdout:
+        cases += TRAIN
+    return check(sys.argv[1:], cases)
 
 
 if __name__ == "__main__":
