@@ -2,6 +2,8 @@
 #include <boost/beast/http/error.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "os/net/http_response_internal.h"
@@ -60,7 +62,8 @@ Status HttpResponse::Impl::ReadHead(const Url& url) {
   for (int i = 0; i < kInterimAnswersMax; ++i) {
     parser_ = std::make_unique<Parser>();
     parser_->header_limit(kHttpHeadBytesMax);
-    parser_->body_limit(boost::none);
+    // Not boost::none: Beast 1.74 then refuses every body.
+    parser_->body_limit(std::numeric_limits<std::uint64_t>::max());
     parser_->eager(false);  // Stops where the body begins.
     while (!parser_->is_header_done()) {
       SHOAL_ASSIGN_OR_RETURN(const bool progress, Parse());
