@@ -1,4 +1,4 @@
-"""A web server that misbehaves as told, for pull_test.py. Every path has a Site.File behind it."""
+"""A web server that misbehaves as told, for pull_test.py and pull_hub_test.py. Every path has a File behind it."""
 import hashlib
 import http.server
 import json

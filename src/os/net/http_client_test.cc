@@ -1,5 +1,5 @@
 // The client against a server that says what it is told. How `shoal pull` uses it, TLS too,
-// is in tests/integration/pull_test.py.
+// is in tests/integration/pull_*test.py.
 #include "os/net/http_client.h"
 
 #include <boost/asio/buffer.hpp>
