@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include "os/file_internal.h"
+
 namespace shoal::os {
 namespace {
 
@@ -38,13 +40,12 @@ Code CodeOf(int error) {
   }
 }
 
-// Repeats a system call that a signal interrupted.
-template <class Call>
-auto Retry(Call call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
+mode_t ModeOf(FileAccess access) {
+  if (access == FileAccess::kOwner) return S_IRUSR | S_IWUSR;
+  return S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
 }
+
+}  // namespace
 
 Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
@@ -55,12 +56,6 @@ Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
   return {};
 }
 
-mode_t ModeOf(FileAccess access) {
-  if (access == FileAccess::kOwner) return S_IRUSR | S_IWUSR;
-  return S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH;
-}
-
-// Makes a rename in the directory of `path` survive a power cut.
 Status SyncDirectoryOf(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string directory =
@@ -73,8 +68,6 @@ Status SyncDirectoryOf(const std::string& path) {
   }
   return {};
 }
-
-}  // namespace
 
 Status ErrnoStatus(int error, std::string_view path) {
   std::string text = std::generic_category().message(error);

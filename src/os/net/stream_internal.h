@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/node_id.h"
@@ -17,6 +18,7 @@
 
 namespace shoal::os {
 
+class CaCertificates;
 class TlsIdentity;
 enum class Side { kDialler, kAcceptor };
 
@@ -52,6 +54,11 @@ class Stream {
 std::unique_ptr<Stream> MakeTcpStream(boost::asio::ip::tcp::socket& socket);
 std::unique_ptr<Stream> MakeTlsStream(boost::asio::ip::tcp::socket& socket,
                                       const TlsIdentity& identity, Side side);
+// To a web server: its certificate must be for `host` and signed by one of `trusted`, which
+// outlive the stream.
+Result<std::unique_ptr<Stream>> MakeHttpsStream(boost::asio::ip::tcp::socket& socket,
+                                                const CaCertificates& trusted,
+                                                const std::string& host);
 
 // Non-blocking calls on a socket, shared by both streams. 0 bytes: none now.
 Result<std::size_t> ReadSocket(boost::asio::ip::tcp::socket& socket, std::span<std::byte> out);

@@ -1,10 +1,13 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
+#include "os/net/ca_files_internal.h"
 #include "os/net/certificates_internal.h"
 #include "os/net/openssl_internal.h"
 #include "os/net/stream_internal.h"
@@ -38,8 +41,11 @@ bool IsCertificateAlert(int reason) {
 // so it cannot raise SIGPIPE, and many records leave in one system call.
 class TlsStream final : public Stream {
  public:
-  TlsStream(boost::asio::ip::tcp::socket& socket, const TlsIdentity& identity, Side side)
-      : socket_(socket), ssl_(SSL_new(TlsInternals::Context(identity))) {
+  // `peer`: what the certificate of the other side has to say.
+  enum class Peer { kNode, kHost };
+
+  TlsStream(boost::asio::ip::tcp::socket& socket, SSL_CTX* context, Side side, Peer peer)
+      : socket_(socket), ssl_(SSL_new(context)), peer_kind_(peer) {
     SHOAL_CHECK(ssl_ != nullptr);
     incoming_ = BIO_new(BIO_s_mem());
     outgoing_ = BIO_new(BIO_s_mem());
@@ -51,6 +57,9 @@ class TlsStream final : public Stream {
       SSL_set_accept_state(ssl_.get());
     }
   }
+
+  // The certificate must be for `host`, a name or an address. REQUIRES: before Handshake.
+  Status Expect(const std::string& host);
 
   Result<bool> Handshake() override;
   std::optional<NodeId> proven_peer() const override { return peer_; }
@@ -66,11 +75,25 @@ class TlsStream final : public Stream {
 
   boost::asio::ip::tcp::socket& socket_;
   SslPtr ssl_;
+  Peer peer_kind_;
   BIO* incoming_ = nullptr;  // Owned by ssl_.
   BIO* outgoing_ = nullptr;  // Owned by ssl_.
   std::size_t flushed_ = 0;  // Bytes of outgoing_ that the kernel has.
   std::optional<NodeId> peer_;
 };
+
+Status TlsStream::Expect(const std::string& host) {
+  X509_VERIFY_PARAM* rules = SSL_get0_param(ssl_.get());
+  X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+  if (X509_VERIFY_PARAM_set1_ip_asc(rules, host.c_str()) == 1) return {};
+  ERR_clear_error();
+  // The name is also said in the open: one address serves many names.
+  if (SSL_set1_host(ssl_.get(), host.c_str()) != 1 ||
+      SSL_set_tlsext_host_name(ssl_.get(), host.c_str()) != 1) {
+    return OpenSslError(Code::kInvalidArgument, "TLS: name of the host");
+  }
+  return {};
+}
 
 Result<std::size_t> TlsStream::Pull() {
   std::array<std::byte, kCiphertextChunkBytes> chunk;  // NOLINT: filled below
@@ -102,8 +125,11 @@ Status TlsStream::Failure() {
   (void)Flush();  // The alert, if there is one. Whether it arrives changes nothing here.
   if (verdict != X509_V_OK) {
     ERR_clear_error();
-    return {Code::kInvalidArgument,
-            std::string("certificate of the peer: ") + X509_verify_cert_error_string(verdict)};
+    const bool dates =
+        verdict == X509_V_ERR_CERT_NOT_YET_VALID || verdict == X509_V_ERR_CERT_HAS_EXPIRED;
+    return {Code::kInvalidArgument, std::string("certificate of the peer: ") +
+                                        X509_verify_cert_error_string(verdict) +
+                                        (dates ? ", or this device's date is wrong" : "")};
   }
   if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE) {
     return OpenSslError(Code::kInvalidArgument, "TLS");
@@ -125,6 +151,7 @@ Result<bool> TlsStream::Handshake() {
     if (n == 0) return false;
   }
   SHOAL_RETURN_IF_ERROR(Flush().status());
+  if (peer_kind_ == Peer::kHost) return true;  // OpenSSL has compared the names.
   const CertificatePtr certificate(SSL_get1_peer_certificate(ssl_.get()));
   if (certificate == nullptr) return Status(Code::kInvalidArgument, "TLS: no certificate");
   SHOAL_ASSIGN_OR_RETURN(peer_, NodeOf(certificate.get()));
@@ -160,7 +187,17 @@ Result<std::size_t> TlsStream::Write(std::span<const std::byte> bytes) {
 
 std::unique_ptr<Stream> MakeTlsStream(boost::asio::ip::tcp::socket& socket,
                                       const TlsIdentity& identity, Side side) {
-  return std::make_unique<TlsStream>(socket, identity, side);
+  return std::make_unique<TlsStream>(socket, TlsInternals::Context(identity), side,
+                                     TlsStream::Peer::kNode);
+}
+
+Result<std::unique_ptr<Stream>> MakeHttpsStream(boost::asio::ip::tcp::socket& socket,
+                                                const CaCertificates& trusted,
+                                                const std::string& host) {
+  auto stream = std::make_unique<TlsStream>(socket, CaInternals::Context(trusted), Side::kDialler,
+                                            TlsStream::Peer::kHost);
+  SHOAL_RETURN_IF_ERROR(stream->Expect(host));
+  return std::unique_ptr<Stream>(std::move(stream));
 }
 
 }  // namespace shoal::os
