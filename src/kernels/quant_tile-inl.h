@@ -42,7 +42,7 @@ struct QuantTileOf {
   // Weights are read once, front to back, and yet one thread got 17 GB/s from memory (9 where a
   // form is read in two places at once) of the 25 that it gets when it is told what comes.
   static HWY_INLINE void PrefetchAhead(const std::uint8_t* from, std::size_t bytes) {
-    constexpr std::size_t kAhead = 8192;
+    constexpr std::size_t kAhead = 2048;
     if constexpr (kColumns > 1) return;  // The weights of a group stay in the cache.
     HWY_UNROLL(1)
     for (std::size_t at = 0; at < bytes; at += 64) hwy::Prefetch(from + kAhead + at);
