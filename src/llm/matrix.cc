@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "kernels/chunks.h"
 #include "kernels/dequantize.h"
 #include "kernels/matvec.h"
 #include "kernels/quant_matmul.h"
@@ -99,16 +100,24 @@ void Matrix::ApplyInOrder(Activations& x, std::span<float> y, Parallel& parallel
     kernels::QuantMatMul(packed_, x.Quantized(block, parallel), y, parallel);
     return;
   }
-  for (std::size_t c = 0; c < x.rows(); ++c) {
-    const std::span<float> column = y.subspan(c * rows_, rows_);
-    if (dtype_ == DType::kF32) {
-      kernels::MatVec({reinterpret_cast<const float*>(floats_.data()), rows_ * k_}, x.row(c),
-                      column, parallel);
-    } else {
-      kernels::MatVecF16({reinterpret_cast<const std::uint16_t*>(floats_.data()), rows_ * k_},
-                         x.row(c), column, parallel);
+  // A few rows of the matrix, which stay in the cache, times all columns: a prompt reads the matrix
+  // once, not once a token.
+  const std::size_t grain = (kernels::RowsPerTask(k_) + 7) / 8 * 8;
+  kernels::ForChunks(rows_, grain, parallel, [&](std::size_t begin, std::size_t end) {
+    Serial serial;
+    const std::size_t first = begin * k_;
+    const std::size_t size = (end - begin) * k_;
+    for (std::size_t c = 0; c < x.rows(); ++c) {
+      const std::span<float> part = y.subspan(c * rows_ + begin, end - begin);
+      if (dtype_ == DType::kF32) {
+        const auto* w = reinterpret_cast<const float*>(floats_.data()) + first;
+        kernels::MatVec({w, size}, x.row(c), part, serial);
+      } else {
+        const auto* w = reinterpret_cast<const std::uint16_t*>(floats_.data()) + first;
+        kernels::MatVecF16({w, size}, x.row(c), part, serial);
+      }
     }
-  }
+  });
 }
 
 }  // namespace shoal::llm
