@@ -115,7 +115,8 @@ TEST(AttentionTest, Q8_0IsCloseToF16AndTheSameOnEveryTarget) {
   Attend(head.q, head.dim, head.Blocks(), KvType::kF16, 0.125F, exact);
   std::vector<float> want(head.dim);
   Attend(head.q, head.dim, blocks, KvType::kQ8_0, 0.125F, want, Target::kRef);
-  for (std::size_t d = 0; d < head.dim; ++d) EXPECT_NEAR(want[d], exact[d], 5);  // Values go to 1000.
+  for (std::size_t d = 0; d < head.dim; ++d)
+    EXPECT_NEAR(want[d], exact[d], 5);  // Values go to 1000.
   for (const Target target : SupportedTargets()) {
     std::vector<float> out(head.dim);
     Attend(head.q, head.dim, blocks, KvType::kQ8_0, 0.125F, out, target);

@@ -1,29 +1,13 @@
 #include <string>
 
-#include "base/parallel.h"
-#include "kernels/math.h"
 #include "llm/hf_rope_internal.h"
 #include "llm/model_limits_internal.h"
+#include "llm/scalar_math_internal.h"
 
 namespace shoal::llm::internal {
 namespace {
 
 constexpr float kTwoPi = 6.28318530717958647692F;
-
-// With our own functions, as rope.cc: the same bits on every device.
-float Pow(float x, float y) {
-  Serial serial;
-  float z = 0;
-  kernels::Pow({&x, 1}, {&y, 1}, {&z, 1}, serial);
-  return z;
-}
-
-float Log(float x) {
-  Serial serial;
-  float y = 0;
-  kernels::Log({&x, 1}, {&y, 1}, serial);
-  return y;
-}
 
 // Llama 3.1 on: slow pairs are stretched, fast ones left, those between in between. As converters
 // to GGUF compute "rope_freqs.weight".

@@ -6,23 +6,13 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "kernels/math.h"
+#include "llm/scalar_math_internal.h"
 
 namespace shoal::llm {
 namespace {
 
-float Pow(float x, float y) {
-  Serial serial;
-  float z = 0;
-  kernels::Pow({&x, 1}, {&y, 1}, {&z, 1}, serial);
-  return z;
-}
-
-float Log(float x) {
-  Serial serial;
-  float y = 0;
-  kernels::Log({&x, 1}, {&y, 1}, serial);
-  return y;
-}
+using internal::Log;
+using internal::Pow;
 
 // YaRN: the pair that turns `turns` times within the context of the training.
 float PairOf(const RopeConfig& config, float turns) {

@@ -22,7 +22,7 @@ extern "C" {
 void* __real_malloc(std::size_t size);
 void* __real_calloc(std::size_t count, std::size_t size);
 void* __real_realloc(void* old, std::size_t size);
-void* __real_aligned_alloc(std::size_t alignment, std::size_t size);
+int __real_posix_memalign(void** memory, std::size_t alignment, std::size_t size);
 
 void* __wrap_malloc(std::size_t size) {
   ++allocations;
@@ -36,9 +36,9 @@ void* __wrap_realloc(void* old, std::size_t size) {
   ++allocations;
   return __real_realloc(old, size);
 }
-void* __wrap_aligned_alloc(std::size_t alignment, std::size_t size) {
+int __wrap_posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
   ++allocations;
-  return __real_aligned_alloc(alignment, size);
+  return __real_posix_memalign(memory, alignment, size);
 }
 // NOLINTEND(bugprone-reserved-identifier)
 }
