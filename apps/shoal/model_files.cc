@@ -16,13 +16,6 @@ namespace {
 // An index names some hundred thousand tensors at most.
 constexpr std::size_t kIndexBytesMax = std::size_t{64} << 20U;
 
-// Empty if there is no such file.
-Result<std::string> ReadIfThere(const std::string& path, std::size_t bytes_max) {
-  Result<std::string> text = os::ReadFile(path, bytes_max);
-  if (!text.ok() && text.status().code() == Code::kNotFound) return std::string();
-  return text;
-}
-
 // All of the index `path`.
 Result<std::vector<std::string>> IndexedFiles(const std::string& path) {
   SHOAL_ASSIGN_OR_RETURN(const std::string text, ReadIfThere(path, kIndexBytesMax));
@@ -81,6 +74,12 @@ Result<OpenedModel> OpenHf(const std::string& folder, const std::string& path) {
 }
 
 }  // namespace
+
+Result<std::string> ReadIfThere(const std::string& path, std::size_t bytes_max) {
+  Result<std::string> text = os::ReadFile(path, bytes_max);
+  if (!text.ok() && text.status().code() == Code::kNotFound) return std::string();
+  return text;
+}
 
 Result<MappedModel> OpenGguf(const std::string& path) {
   SHOAL_ASSIGN_OR_RETURN(const std::vector<std::string> paths, llm::GgufPartPaths(path));

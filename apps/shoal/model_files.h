@@ -1,6 +1,7 @@
 // The files of a language model, mapped.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,9 @@
 #include "os/mapped_file.h"
 
 namespace shoal {
+
+// The text of a file that a model may have beside it; empty if there is none.
+Result<std::string> ReadIfThere(const std::string& path, std::size_t bytes_max);
 
 // A model with the mappings that it refers to.
 struct MappedModel {

@@ -18,19 +18,13 @@
 namespace shoal {
 namespace {
 
-// Empty if there is no such file.
-Result<std::string> ReadIfThere(const std::string& path) {
-  Result<std::string> text = os::ReadFile(path, llm::kMaxTokenizerJsonBytes);
-  if (!text.ok() && text.status().code() == Code::kNotFound) return std::string();
-  return text;
-}
-
 // A file of one of the two kinds, with what is beside it.
 Result<llm::Vocabulary> ReadHf(const std::filesystem::path& file) {
   const std::filesystem::path path = file.parent_path();
   const std::string name = file.string();
-  SHOAL_ASSIGN_OR_RETURN(const std::string config,
-                         ReadIfThere((path / "tokenizer_config.json").string()));
+  SHOAL_ASSIGN_OR_RETURN(
+      const std::string config,
+      ReadIfThere((path / "tokenizer_config.json").string(), llm::kMaxTokenizerJsonBytes));
   const bool json = file.extension() == ".json";
   SHOAL_ASSIGN_OR_RETURN(
       const std::string tokenizer,
@@ -40,8 +34,9 @@ Result<llm::Vocabulary> ReadHf(const std::filesystem::path& file) {
       json ? llm::ReadTokenizerJson(name, tokenizer, config)
            : llm::ReadSentencePieceModel(name, std::as_bytes(std::span(tokenizer)), config));
   // Newer repositories keep the template apart.
-  SHOAL_ASSIGN_OR_RETURN(const std::string chat_template,
-                         ReadIfThere((path / "chat_template.jinja").string()));
+  SHOAL_ASSIGN_OR_RETURN(
+      const std::string chat_template,
+      ReadIfThere((path / "chat_template.jinja").string(), llm::kMaxTokenizerJsonBytes));
   if (!chat_template.empty()) vocabulary.chat_template = chat_template;
   return vocabulary;
 }
