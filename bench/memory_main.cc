@@ -11,9 +11,9 @@
 
 #include "base/check.h"
 #include "bench/interleave.h"
+#include "bench/peak_bench.h"
 #include "bench/report.h"
 #include "bench/threads.h"
-#include "kernels/peak.h"
 #include "tensor/aligned_buffer.h"
 
 namespace shoal::bench {
@@ -28,15 +28,7 @@ std::span<const float> Floats(AlignedBuffer& buffer) {
 }
 
 Contender Reader(std::string name, std::span<const float> floats, Parallel& parallel) {
-  return {std::move(name), [floats, &parallel] {
-            const std::size_t parts = parallel.workers();
-            std::vector<double> sums(parts);
-            parallel.Run(parts, [&](std::size_t part, std::size_t) {
-              const std::size_t begin = floats.size() * part / parts;
-              const std::size_t end = floats.size() * (part + 1) / parts;
-              sums[part] = kernels::RunReadLoop(floats.subspan(begin, end - begin));
-            });
-          }};
+  return {std::move(name), [floats, &parallel] { ReadOnce(floats, parallel); }};
 }
 
 Report RunMemoryBench() {

@@ -42,6 +42,16 @@ std::optional<double> PeakInt8Gops(Parallel& parallel, const Effort& effort) {
   return peak;
 }
 
+void ReadOnce(std::span<const float> floats, Parallel& parallel) {
+  const std::size_t parts = parallel.workers();
+  std::vector<double> sums(parts);
+  parallel.Run(parts, [&](std::size_t part, std::size_t) {
+    const std::size_t begin = floats.size() * part / parts;
+    const std::size_t end = floats.size() * (part + 1) / parts;
+    sums[part] = kernels::RunReadLoop(floats.subspan(begin, end - begin));
+  });
+}
+
 double ReadGigabytes(Parallel& parallel, const Effort& effort) {
   // Larger than the last-level cache of any machine we have met.
   constexpr std::size_t kBytes = std::size_t{1} << 29U;
@@ -50,16 +60,7 @@ double ReadGigabytes(Parallel& parallel, const Effort& effort) {
   std::memset(buffer->data(), 0, kBytes);  // Makes the pages.
   const std::span<const float> floats(reinterpret_cast<const float*>(buffer->data()),
                                       kBytes / sizeof(float));
-  const std::size_t parts = parallel.workers();
-  std::vector<double> sums(parts);
-  const std::array<Contender, 1> read = {
-      Contender{"read", [&] {
-                  parallel.Run(parts, [&](std::size_t part, std::size_t) {
-                    const std::size_t begin = floats.size() * part / parts;
-                    const std::size_t end = floats.size() * (part + 1) / parts;
-                    sums[part] = kernels::RunReadLoop(floats.subspan(begin, end - begin));
-                  });
-                }}};
+  const std::array<Contender, 1> read = {Contender{"read", [&] { ReadOnce(floats, parallel); }}};
   return static_cast<double>(kBytes) / RunInterleaved(read, effort)[0] * 1e-9;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "base/parallel.h"
 #include "bench/interleave.h"
@@ -14,6 +15,9 @@ double PeakGflops(Parallel& parallel, kernels::Target target, const Effort& effo
 
 // The same of 8-bit integers; nothing where we do not know how.
 std::optional<double> PeakInt8Gops(Parallel& parallel, const Effort& effort);
+
+// Reads every float once, each worker its part.
+void ReadOnce(std::span<const float> floats, Parallel& parallel);
 
 // GB/s of reading memory, on all workers at once.
 double ReadGigabytes(Parallel& parallel, const Effort& effort);
