@@ -70,6 +70,7 @@ Result<OpenedModel> OpenHf(const std::string& folder, const std::string& path) {
   SHOAL_ASSIGN_OR_RETURN(llm::HfModel model, llm::MakeHfModel(folder, config, files));
   opened.config = std::move(model.config);
   opened.weights = std::move(model.weights);
+  opened.weights.OnCopied(os::DropPages);
   return opened;
 }
 

@@ -110,6 +110,7 @@ Result<Matrix> LoadMatrix(const ModelWeights& model, const std::string& name, Pa
   // Blocks last only until they are packed: one matrix, not the model, is in memory twice.
   SHOAL_ASSIGN_OR_RETURN(Int4Blocks blocks,
                          MakeBlocks(model.name() + ": " + name, *tensor->int4, parallel));
+  model.Copied(tensor->int4->weights);
   SHOAL_ASSIGN_OR_RETURN(Matrix matrix,
                          Matrix::Make(name, blocks.dtype, blocks.blocks.bytes(),
                                       static_cast<std::size_t>(tensor->shape[0]),
