@@ -10,15 +10,13 @@
 #include "kernels/convert.h"
 #include "kernels/dequantize.h"
 #include "kernels/float16.h"
+#include "kernels/nearest.h"
 
 namespace shoal::kernels {
 namespace {
 
 constexpr std::size_t kBlock = 32;
 constexpr std::size_t kBlockBytes = 34;
-// Adding it to a number below 2^22 rounds that to an integer, which is then in the low bits.
-constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23
-constexpr std::uint32_t kRounderBits = 0x4b400000;
 
 void StoreBlock(const float* x, std::byte* to) {
   std::uint32_t max_bits = 0;

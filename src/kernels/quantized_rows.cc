@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "kernels/chunks.h"
+#include "kernels/nearest.h"
 
 #ifndef SHOAL_KERNELS_QUANTIZED_ROWS_ONCE
 #define SHOAL_KERNELS_QUANTIZED_ROWS_ONCE
@@ -28,9 +29,6 @@ struct QuantizeBlockArgs {
   std::int16_t* sums;
 };
 
-// Adding it to a number below 2^22 rounds that to an integer, which is then in the low bits.
-inline constexpr float kRounder = 12582912.0F;  // 1.5 * 2^23
-inline constexpr std::uint32_t kRounderBits = 0x4b400000;
 inline constexpr std::uint32_t kInfinityBits = 0x7f800000;
 
 // What the block's integers are made with: 0 if there are none.
