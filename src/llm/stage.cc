@@ -57,24 +57,33 @@ std::vector<Choice> ChooseExperts(std::span<const float> probabilities, std::siz
 Result<Stage> Stage::Load(const ModelWeights& model, const ModelConfig& config, std::int64_t begin,
                           std::int64_t end, Parallel& parallel, kernels::KvType kv) {
   SHOAL_CHECK(0 <= begin && begin <= end && end <= config.layers);
+  std::vector<std::shared_ptr<const Layer>> layers;
+  for (std::int64_t i = begin; i < end; ++i) {
+    SHOAL_ASSIGN_OR_RETURN(Layer layer, LoadLayer(model, config, i, parallel));
+    layers.push_back(std::make_shared<const Layer>(std::move(layer)));
+  }
+  Result<Stage> stage = Make(std::move(layers), config, kv);
+  if (!stage.ok()) return std::move(stage).status().Annotate(model.name());
+  return stage;
+}
+
+Result<Stage> Stage::Make(std::vector<std::shared_ptr<const Layer>> layers,
+                          const ModelConfig& config, kernels::KvType kv) {
   if (Size(config.head_dim) > kernels::kHeadDimMax) {
-    return Status(Code::kInvalidArgument,
-                  model.name() + ": heads of " + std::to_string(config.head_dim) +
-                      " numbers; at most " + std::to_string(kernels::kHeadDimMax) + " can be run");
+    return Status(Code::kInvalidArgument, "heads of " + std::to_string(config.head_dim) +
+                                              " numbers; at most " +
+                                              std::to_string(kernels::kHeadDimMax) + " can be run");
   }
   if (!kernels::CanKeep(kv, Size(config.head_dim))) {
     return Status(Code::kInvalidArgument,
-                  model.name() + ": heads of " + std::to_string(config.head_dim) +
+                  "heads of " + std::to_string(config.head_dim) +
                       " numbers, which are no blocks of 32: keep them as f16");
   }
   Stage stage;
   stage.config_ = config;
   stage.kv_type_ = kv;
   stage.rope_ = Rope(config.rope);
-  for (std::int64_t i = begin; i < end; ++i) {
-    SHOAL_ASSIGN_OR_RETURN(Layer layer, LoadLayer(model, config, i, parallel));
-    stage.layers_.push_back(std::move(layer));
-  }
+  stage.layers_ = std::move(layers);
   return stage;
 }
 
@@ -101,7 +110,7 @@ void Stage::Forward(std::span<std::uint16_t> residual, std::span<const StageRow>
   const std::span<float> normed = Fit(normed_, count * dim);
   const std::span<float> added = Fit(added_, count * dim);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
+    const Layer& layer = *layers_[i];
     kernels::F32FromF16(residual, x, parallel);
     kernels::RmsNorm(x, layer.attention_norm, config_.rms_eps, normed, parallel);
     Attention(i, rows, parallel);
@@ -118,7 +127,7 @@ void Stage::Forward(std::span<std::uint16_t> residual, std::span<const StageRow>
 }
 
 void Stage::Attention(std::size_t layer, std::span<const StageRow> rows, Parallel& parallel) {
-  const Layer& weights = layers_[layer];
+  const Layer& weights = *layers_[layer];
   const std::size_t count = rows.size();
   const std::size_t dim = Size(config_.dim);
   activations_.Assign(std::span<const float>(normed_).first(count * dim), dim);

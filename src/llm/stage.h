@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,10 @@ class Stage {
   static Result<Stage> Load(const ModelWeights& model, const ModelConfig& config,
                             std::int64_t begin, std::int64_t end, Parallel& parallel,
                             kernels::KvType kv = kernels::KvType::kF16);
+  // Of layers that are loaded already, and may be in other stages, too. REQUIRES: they are of a
+  // model with this `config`. Fails as Load does.
+  static Result<Stage> Make(std::vector<std::shared_ptr<const Layer>> layers,
+                            const ModelConfig& config, kernels::KvType kv = kernels::KvType::kF16);
 
   std::size_t layers() const { return layers_.size(); }
   KvShape kv_shape() const;
@@ -55,7 +60,7 @@ class Stage {
   ModelConfig config_;
   kernels::KvType kv_type_ = kernels::KvType::kF16;
   Rope rope_;
-  std::vector<Layer> layers_;
+  std::vector<std::shared_ptr<const Layer>> layers_;
 
   // Of a call; they grow to the largest number of rows and stay.
   std::vector<float> x_;       // The residual as floats.
