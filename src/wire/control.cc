@@ -1,0 +1,36 @@
+#include "wire/control.h"
+
+#include "base/check.h"
+
+namespace shoal::wire {
+namespace {
+
+template <class Message>
+Frame EncodeMessage(const Message& message) {
+  Frame frame(message.ByteSizeLong());
+  SHOAL_CHECK(message.SerializeToArray(frame.data(), static_cast<int>(frame.size())));
+  return frame;
+}
+
+template <class Message>
+Result<Message> DecodeMessage(const Frame& frame) {
+  Message message;
+  if (frame.size() > kControlFrameBytesMax ||
+      !message.ParseFromArray(frame.data(), static_cast<int>(frame.size()))) {
+    return Status(Code::kCorruption, "control message: not protobuf");
+  }
+  if (message.body_case() == Message::BODY_NOT_SET) {
+    return Status(Code::kCorruption, "control message: of no known kind");
+  }
+  return message;
+}
+
+}  // namespace
+
+Frame Encode(const pb::ToHead& message) { return EncodeMessage(message); }
+Frame Encode(const pb::ToNode& message) { return EncodeMessage(message); }
+
+Result<pb::ToHead> DecodeToHead(const Frame& frame) { return DecodeMessage<pb::ToHead>(frame); }
+Result<pb::ToNode> DecodeToNode(const Frame& frame) { return DecodeMessage<pb::ToNode>(frame); }
+
+}  // namespace shoal::wire
