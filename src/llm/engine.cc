@@ -1,7 +1,6 @@
 #include "llm/engine.h"
 
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <utility>
 
@@ -9,19 +8,6 @@
 #include "llm/draft.h"
 
 namespace shoal::llm {
-namespace {
-
-// By their bits: a comparison that compilers turn into a few vector instructions.
-bool AllFinite(std::span<const float> values) {
-  std::uint32_t most = 0;
-  for (const float value : values) {
-    most = std::max(most, std::bit_cast<std::uint32_t>(value) & 0x7fffffffU);
-  }
-  return most < 0x7f800000U;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Engine>> Engine::Load(const ModelWeights& model, const ModelConfig& config,
                                              const EngineOptions& options, Parallel& parallel) {
   SHOAL_CHECK_GT(options.chunk, std::size_t{0});

@@ -46,6 +46,9 @@ struct SampledToken {
   std::vector<TokenLogprob> top;  // The most likely first.
 };
 
+// Whether all logits are numbers: those of damaged weights need not be.
+bool AllFinite(std::span<const float> logits);
+
 class Sampler {
  public:
   // REQUIRES: CheckSamplingOptions says they are good.

@@ -1,9 +1,11 @@
 #include "wire/batch.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/check.h"
 #include "wire/little_endian.h"
@@ -129,6 +131,11 @@ Result<Batch> DecodeBatch(const Frame& frame) {
     }
     batch.runs.push_back(run);
   }
+  // A stage prepares all runs before it computes: two of one sequence would meet.
+  std::vector<std::uint64_t> sequences;
+  for (const Run& run : batch.runs) sequences.push_back(run.sequence);
+  std::sort(sequences.begin(), sequences.end());
+  if (std::adjacent_find(sequences.begin(), sequences.end()) != sequences.end()) return Bad("run");
   for (std::size_t i = 0; i < over; ++i, at += 8) batch.over.push_back(number(at, 8));
   if (rows != (batch.stage > batch.last ? batch.RowsBack() : batch.RowsIn())) return Bad("rows");
   batch.rows.resize(rows * batch.dim);

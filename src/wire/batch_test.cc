@@ -58,5 +58,11 @@ TEST(Batch, CountsAreNotBelieved) {
   }
 }
 
+TEST(Batch, ASequenceHasOneRun) {
+  Batch batch = Sample();
+  batch.runs[1].sequence = batch.runs[0].sequence;
+  EXPECT_EQ(DecodeBatch(EncodeBatch(batch)).status().code(), Code::kCorruption);
+}
+
 }  // namespace
 }  // namespace shoal::wire

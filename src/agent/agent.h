@@ -1,0 +1,118 @@
+// Agent: a node of a cluster. Dials the head, for ever; says what it is and how it is doing; holds
+// the layers that it is told to hold, applies them to batches and passes these on.
+//
+// Belongs to one event loop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "agent/layer_source.h"
+#include "agent/probe.h"
+#include "agent/step_times.h"
+#include "base/parallel.h"
+#include "base/seams.h"
+#include "pipeline/node_stage.h"
+#include "wire/batch.h"
+#include "wire/control.h"
+
+namespace shoal::agent {
+
+struct AgentOptions {
+  NodeId head{};
+  std::string head_address;
+  wire::pb::NodeHello hello;  // What it says of itself; `cached` is filled in.
+};
+
+// A phone that stays silent for a second while an answer is being made is taken for dead, so a
+// busy one speaks four times as often.
+inline constexpr Duration kTelemetryInterval = std::chrono::milliseconds(500);
+inline constexpr Duration kBusyTelemetryInterval = std::chrono::milliseconds(250);
+// Radios sleep after some 100 ms without traffic and take as long to wake up.
+inline constexpr Duration kAwakeInterval = std::chrono::milliseconds(50);
+inline constexpr Duration kAwakeAfterBatch = std::chrono::seconds(1);
+inline constexpr Duration kDialFirst = std::chrono::milliseconds(100);
+inline constexpr Duration kDialMax = std::chrono::seconds(3);
+
+class Agent final : public NetworkEvents {
+ public:
+  // Everything outlives it. Attaches itself to the network and begins to dial.
+  Agent(const Seams& seams, AgentOptions options, LayerSource& layers, Probe& probe,
+        Parallel& parallel);
+  ~Agent() override;
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  void OnPeerUp(NodeId peer) override;
+  void OnPeerDown(NodeId peer, const Status& why) override;
+  void OnFrame(NodeId from, Traffic traffic, Frame frame) override;
+  void OnWritable(NodeId peer, Traffic traffic) override;
+
+  // The epoch of which it last applied a batch; 0: none.
+  std::uint64_t epoch() const { return running_ ? running_->epoch : 0; }
+  bool has_head() const { return up_.contains(options_.head); }
+
+ private:
+  struct Assignment {
+    std::uint64_t epoch = 0;
+    std::uint32_t stage = 0;
+    std::uint32_t stages = 0;
+    pipeline::StageSpec spec;
+    double weight_bytes = 0;
+    NodeId next{};
+    std::string next_address;
+    bool relay = false;
+    bool ready = false;
+    std::optional<Layers> layers;
+  };
+  class Work;
+
+  void Dial();
+  void DialLater();
+  void TellTelemetry();
+  void StayAwake();
+  void OnControl(const Frame& frame);
+  void OnAssign(const wire::pb::Assign& assign);
+  void OnLoaded(std::uint64_t epoch, Result<Layers> layers);
+  // Whether what the assignment computes can be passed on.
+  bool CanPassOn(const Assignment& assignment) const;
+  void DialNext();
+  void MaybeReady();
+  void OnBatchFrame(const Frame& frame);
+  void OnApplied(const std::shared_ptr<Work>& work);
+  void SendState(std::uint64_t epoch, wire::pb::StageState::Progress progress,
+                 const std::string& problem, LayerSource::Progress loaded);
+  void SendTrouble(std::uint64_t epoch, wire::pb::StageTrouble::Kind kind, const std::string& text);
+  void Tell(const wire::pb::ToHead& message);
+
+  const Seams seams_;
+  const AgentOptions options_;
+  LayerSource& layers_;
+  Probe& probe_;
+  Parallel& parallel_;
+
+  std::set<NodeId> up_;  // Peers, the head among them.
+  Duration back_off_ = kDialFirst;
+  TimerId dial_timer_{};
+  TimerId next_timer_{};
+  TimerId telemetry_timer_{};
+  TimerId awake_timer_{};
+  Instant last_batch_{};
+  Instant last_sent_{};
+  bool busy_ = false;  // Batches come.
+
+  std::optional<Assignment> pending_;  // Of an epoch that has not begun.
+  std::optional<Assignment> running_;
+  std::shared_ptr<pipeline::NodeStage> stage_;  // Touched by jobs only.
+  std::uint32_t jobs_waiting_ = 0;
+  std::uint64_t batches_in_ = 0;
+  std::uint64_t batches_done_ = 0;
+  std::uint64_t batches_passed_ = 0;
+  StepTimes step_times_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace shoal::agent

@@ -1,0 +1,16 @@
+// Probe: what a node knows about its own machine.
+#pragma once
+
+#include "wire/control.h"
+
+namespace shoal::agent {
+
+class Probe {
+ public:
+  virtual ~Probe() = default;
+
+  // Fills in what the machine's sensors say; those that it does not have stay absent.
+  virtual void Read(wire::pb::Telemetry& telemetry) = 0;
+};
+
+}  // namespace shoal::agent

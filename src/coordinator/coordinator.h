@@ -1,0 +1,109 @@
+// Coordinator: the head of a cluster. Knows its nodes, keeps a pipeline over them, and answers.
+//
+// Belongs to one event loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/seams.h"
+#include "coordinator/formation.h"
+#include "coordinator/roster.h"
+#include "pipeline/answer_book.h"
+#include "pipeline/answer_store.h"
+#include "pipeline/answers.h"
+#include "pipeline/head_model.h"
+#include "pipeline/replica.h"
+
+namespace shoal::coordinator {
+
+struct CoordinatorOptions {
+  ModelPlan model;
+  std::size_t context = 0;      // Of one answer with its prompt.
+  std::size_t open_max = 1024;  // Answers that run or wait.
+  // Answers that cannot begin or go on for so long, for want of phones, fail.
+  Duration wait_max = std::chrono::minutes(10);
+  pipeline::ReplicaOptions replica;
+  // Lines for the operator; may be empty.
+  std::function<void(const std::string&)> news;
+};
+
+// A node that is silent for so long is gone: while it is needed for an answer, and otherwise.
+inline constexpr Duration kSilenceBusy = std::chrono::milliseconds(900);
+inline constexpr Duration kSilenceIdle = std::chrono::seconds(3);
+inline constexpr Duration kTickInterval = std::chrono::milliseconds(50);
+
+class Coordinator final : public NetworkEvents,
+                          public pipeline::Answers,
+                          private pipeline::ReplicaEvents,
+                          private FormationEvents {
+ public:
+  // Everything outlives it. Attaches itself to the network, and goes on with what `store` holds.
+  Coordinator(const Seams& seams, CoordinatorOptions options,
+              std::shared_ptr<pipeline::HeadModel> model, pipeline::AnswerStore& store);
+  ~Coordinator() override;
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+
+  // Network
+  void OnPeerUp(NodeId peer) override;
+  void OnPeerDown(NodeId peer, const Status& why) override;
+  void OnFrame(NodeId from, Traffic traffic, Frame frame) override;
+  void OnWritable(NodeId, Traffic) override {}
+
+  // Answers
+  Status Ask(pipeline::Question question, pipeline::AnswerEvents* events) override;
+  Status Listen(const std::string& id, std::size_t first, pipeline::AnswerEvents* events) override;
+  const pipeline::AnswerRecord* Find(const std::string& id) const override;
+  void Forget(pipeline::AnswerEvents* events) override;
+  void Stop(const std::string& id) override;
+  std::size_t context() const override { return options_.context; }
+
+  // For operators and tests.
+  const Roster& roster() const { return roster_; }
+  const Formation& formation() const { return formation_; }
+  std::size_t answers_running() const { return replica_.size(); }
+  std::size_t answers_waiting() const { return queue_.size(); }
+  // kNotFound: no such node is here.
+  Status Drain(NodeId node, bool draining);
+
+ private:
+  struct Running {
+    std::string id;
+    std::size_t positions;  // Reserved for it in every stage.
+  };
+
+  void OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) override;
+  void OnDamaged(std::uint64_t sequence) override;
+  void OnBroken(const Status& why) override;
+  void OnFormationState(const std::string& why_waiting) override;
+  void OnUnfit(NodeId node, const Status& why) override;
+  void OnNews(const std::string& line) override;
+
+  void Admit();
+  void Finish(std::uint64_t sequence, pipeline::AnswerEnd how, const Status& status);
+  void Lose(NodeId node, const Status& why);
+  void Tick();
+
+  const Seams seams_;
+  const CoordinatorOptions options_;
+  const std::shared_ptr<pipeline::HeadModel> model_;
+  Roster roster_;
+  pipeline::AnswerBook book_;
+  pipeline::Replica replica_;
+  Formation formation_;
+  std::deque<std::string> queue_;  // Answers that have not begun.
+  std::map<std::uint64_t, Running> running_;
+  std::map<std::string, std::uint64_t> numbers_;  // Of those in running_.
+  std::uint64_t next_number_ = 1;
+  std::size_t positions_used_ = 0;
+  Instant waiting_since_;
+  TimerId tick_{};
+};
+
+}  // namespace shoal::coordinator

@@ -1,0 +1,96 @@
+// Formation: brings one pipeline up and keeps it up. Chooses who holds what, waits until all of
+// them do, starts the replica; and when somebody is lost or gets nowhere, does so again with those
+// who remain, in a new epoch.
+//
+// Belongs to one event loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/seams.h"
+#include "coordinator/roster.h"
+#include "pipeline/replica.h"
+#include "wire/control.h"
+
+namespace shoal::coordinator {
+
+// What is served.
+struct ModelPlan {
+  std::string id;      // Names it.
+  std::string config;  // llm::ConfigText
+  std::vector<wire::pb::LayerFile> layers;
+  std::uint64_t kv_bytes_per_position = 0;  // In one layer.
+  std::size_t positions = 0;                // Of all answers together.
+  std::uint32_t kv = 0;                     // kernels::KvType
+  std::size_t stages_max = 0;               // Stages to aim for; 0: as many as there are nodes.
+
+  PlaceModel Sizes() const;
+};
+
+class FormationEvents {
+ public:
+  virtual ~FormationEvents() = default;
+  // Why answers wait; empty: they do not.
+  virtual void OnFormationState(const std::string& why_waiting) = 0;
+  // `node` must go: it does not answer, or not in time.
+  virtual void OnUnfit(NodeId node, const Status& why) = 0;
+  // For those who read along: one line.
+  virtual void OnNews(const std::string& line) = 0;
+};
+
+class Formation {
+ public:
+  // Everything outlives it. `epoch_base`: epochs are numbers above it.
+  Formation(const Seams& seams, Roster& roster, const ModelPlan& model, pipeline::Replica& replica,
+            std::uint64_t epoch_base, FormationEvents& events);
+
+  // Somebody came or is gone; its link is up or not.
+  void OnArrived();
+  void OnLost(NodeId node, const Status& why);
+  void OnState(NodeId node, const wire::pb::StageState& state);
+  void OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble);
+  // The replica has stopped by itself.
+  void OnBroken(const Status& why);
+  // Looks at deadlines; to be called some ten times a second.
+  void Tick();
+
+  enum class Phase : std::uint8_t {
+    kWaiting,  // For nodes.
+    kForming,  // Nodes load their layers.
+    kRunning,
+  };
+  Phase phase() const { return phase_; }
+  // Of the epoch that runs or is being formed.
+  const pipeline::Route& route() const { return route_; }
+  bool InRoute(NodeId node) const;
+  const std::string& why_waiting() const { return why_waiting_; }
+
+ private:
+  void Form(const std::string& why);
+  void SendAssign(std::size_t stage);
+  void Begin();
+  void BlameForStall();
+  Duration StallLimit() const;
+
+  const Seams seams_;
+  Roster& roster_;
+  const ModelPlan& model_;
+  pipeline::Replica& replica_;
+  FormationEvents& events_;
+
+  Phase phase_ = Phase::kWaiting;
+  std::string why_waiting_ = "no node has joined yet";
+  std::uint64_t epoch_;
+  pipeline::Route route_;
+  std::set<NodeId> ready_;
+  Instant progress_at_;                          // While forming: when something last got further.
+  std::map<NodeId, pipeline::LayerRange> warm_;  // Who holds what since the last epoch that ran.
+  Instant lost_at_;                              // When the pipeline broke, for the report.
+};
+
+}  // namespace shoal::coordinator

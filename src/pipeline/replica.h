@@ -1,0 +1,136 @@
+// Replica: one pipeline as the head sees it: a row of nodes that hold all layers, and the answers
+// that run on it. Keeps every stage busy: prompts go in chunks, answers in micro-batches, as many
+// of them in flight as there are stages and one more. When the pipeline breaks, the answers wait
+// and go on with the next route, with exactly the tokens that they would have had.
+//
+// Belongs to one event loop.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/seams.h"
+#include "base/status.h"
+#include "llm/sampler.h"
+#include "pipeline/head_model.h"
+#include "pipeline/live_sequence.h"
+#include "pipeline/node_stage.h"
+#include "wire/batch.h"
+
+namespace shoal::pipeline {
+
+struct RouteStage {
+  NodeId node{};
+  LayerRange range;
+  bool operator==(const RouteStage&) const = default;
+};
+
+// Who holds what, for one epoch.
+struct Route {
+  std::uint64_t epoch = 0;
+  std::vector<RouteStage> stages;
+};
+
+class ReplicaEvents {
+ public:
+  virtual ~ReplicaEvents() = default;
+  // The next token of a sequence.
+  virtual void OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) = 0;
+  // The sequence is over: the model gave logits that are no numbers.
+  virtual void OnDamaged(std::uint64_t sequence) = 0;
+  // The pipeline does not work any more; it has been stopped.
+  virtual void OnBroken(const Status& why) = 0;
+};
+
+struct ReplicaOptions {
+  std::size_t chunk = 64;       // Rows of prompts in a batch.
+  std::size_t guesses = 0;      // Tokens guessed in a window; 0: none.
+  std::size_t windows = 2;      // Of one sequence in flight.
+  std::size_t guess_below = 4;  // Guesses are tried when so many sequences run, or fewer.
+};
+
+class Replica {
+ public:
+  // `seams` and `events` outlive it.
+  Replica(const Seams& seams, std::shared_ptr<HeadModel> model, const ReplicaOptions& options,
+          ReplicaEvents& events);
+
+  // A sequence to go on with, from `history`. REQUIRES: `sequence` is a new number.
+  void Add(std::uint64_t sequence, std::vector<std::int32_t> history,
+           std::shared_ptr<llm::Sampler> sampler);
+  // Its answer is complete, or nobody wants it. Unknown ones are ignored.
+  void Remove(std::uint64_t sequence);
+  std::size_t size() const { return sequences_.size(); }
+
+  // Begins a new epoch. `cold`: the last stage that does not hold what it held in the last epoch
+  // that ran, counted from 1; 0: all do.
+  void Start(Route route, std::size_t cold);
+  // The epoch is over. Sequences stay.
+  void Stop();
+  bool running() const { return running_; }
+  const Route& route() const { return route_; }
+
+  // A batch came back from the last stage. Those of other epochs are ignored.
+  void OnBatch(wire::Batch batch);
+
+  // When the oldest batch that has not come back was sent; Never: none is in flight.
+  Instant WaitingSince() const;
+  std::uint64_t batches_sent() const { return step_; }
+  // The longest time that one of the last batches took; nothing: too few have come back in this
+  // epoch.
+  std::optional<Duration> SlowestLately() const;
+
+ private:
+  struct Running {
+    LiveSequence live;
+    std::shared_ptr<llm::Sampler> sampler;
+  };
+  struct FlightRun {
+    std::uint64_t sequence;
+    Window window;
+  };
+  struct Flight {
+    std::uint64_t step = 0;
+    bool replay = false;
+    Instant sent;
+    std::vector<FlightRun> runs;
+    std::vector<std::uint64_t> over;
+  };
+
+  void Pump();
+  Flight BuildReplay();
+  Flight BuildFeed();
+  void Dispatch(Flight flight);
+  void SendRows(std::uint64_t epoch, std::uint64_t step, std::vector<std::uint16_t> rows);
+  void TakeNext();
+  void Apply(const Flight& flight, const std::vector<std::vector<llm::SampledToken>>& drawn);
+  void Break(const Status& why);
+  std::size_t FlightsMax() const { return route_.stages.size() + 1; }
+
+  const Seams seams_;
+  const std::shared_ptr<HeadModel> model_;
+  const ReplicaOptions options_;
+  ReplicaEvents& events_;
+
+  std::map<std::uint64_t, Running> sequences_;
+  std::uint64_t served_last_ = 0;  // Sequences take turns.
+  std::vector<std::uint64_t> over_;
+  bool running_ = false;
+  Route route_;
+  std::size_t cold_ = 0;
+  std::uint64_t step_ = 0;
+  std::deque<Flight> flights_;        // In the order in which they were sent.
+  std::deque<wire::Batch> returned_;  // Not looked at yet.
+  std::deque<Duration> durations_;    // Of the last batches of this epoch.
+  bool drawing_ = false;
+  bool applying_ = false;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // For jobs that come back later.
+};
+
+}  // namespace shoal::pipeline
