@@ -11,6 +11,8 @@ namespace {
 
 using pipeline::AnswerEnd;
 
+constexpr Duration kSleptAfter = 6 * kTickInterval;
+
 // Whole pages, and one more for guesses.
 std::size_t PositionsFor(std::size_t tokens) {
   return (tokens / llm::kPagePositions + 2) * llm::kPagePositions;
@@ -28,7 +30,7 @@ Coordinator::Coordinator(const Seams& seams, CoordinatorOptions options,
       // Above all epochs of former lives: a frame of theirs must not look like one of ours.
       formation_(seams, roster_, options_.model, replica_, seams.random.Bits() << 32U, *this) {
   seams_.network.Attach(this);
-  waiting_since_ = seams_.clock.Now();
+  waiting_since_ = last_tick_ = seams_.clock.Now();
   for (const std::string& id : book_.Restore()) queue_.push_back(id);
   book_.SetWaiting(formation_.why_waiting());
   Admit();
@@ -221,8 +223,14 @@ void Coordinator::OnNews(const std::string& line) {
 }
 
 void Coordinator::Tick() {
-  tick_ = seams_.clock.CallAfter(kTickInterval, [this] { Tick(); });
   const Instant now = seams_.clock.Now();
+  // The head itself was asleep: that it heard nothing says nothing about the others.
+  const bool slept = now - last_tick_ > kSleptAfter;
+  last_tick_ = now;
+  tick_ = seams_.clock.CallAfter(kTickInterval, [this] { Tick(); });
+  if (slept) {
+    for (auto& [id, member] : roster_.members()) member.heard = now;
+  }
   const bool busy = formation_.phase() == Formation::Phase::kRunning && replica_.size() > 0;
   std::vector<NodeId> silent;
   for (const auto& [id, member] : roster_.members()) {

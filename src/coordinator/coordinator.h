@@ -103,6 +103,7 @@ class Coordinator final : public NetworkEvents,
   std::uint64_t next_number_ = 1;
   std::size_t positions_used_ = 0;
   Instant waiting_since_;
+  Instant last_tick_;
   TimerId tick_{};
 };
 

@@ -1,0 +1,331 @@
+#include "sim/cluster_run.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "agent/agent.h"
+#include "agent/layer_source.h"
+#include "agent/probe.h"
+#include "base/check.h"
+#include "base/parallel.h"
+#include "coordinator/coordinator.h"
+#include "kernels/revision.h"
+#include "llm/config_text.h"
+#include "sim/world.h"
+
+namespace shoal::sim {
+namespace {
+
+constexpr NodeId kHead{1};
+constexpr std::size_t kPositions = 4096;
+
+// Answers outlive the head's process here as they do on flash.
+class MemoryStore final : public pipeline::AnswerStore {
+ public:
+  Status Save(const std::string& id, std::string_view bytes) override {
+    saved_[id] = bytes;
+    return {};
+  }
+  void Remove(const std::string& id) override { saved_.erase(id); }
+  std::vector<std::string> LoadAll() override {
+    std::vector<std::string> all;
+    for (const auto& [id, bytes] : saved_) all.push_back(bytes);
+    return all;
+  }
+
+ private:
+  std::map<std::string, std::string> saved_;
+};
+
+class NoProbe final : public agent::Probe {
+ public:
+  void Read(wire::pb::Telemetry& /*telemetry*/) override {}
+};
+
+// Layers come after a moment, as from flash or over a fast link.
+class ToyLayerSource final : public agent::LayerSource {
+ public:
+  ToyLayerSource(const ToyModel& model, const Surroundings& around)
+      : model_(model), around_(around) {}
+  ~ToyLayerSource() override { around_.clock.Cancel(timer_); }
+
+  void Load(const wire::pb::Assign& assign, const llm::ModelConfig& /*config*/,
+            UniqueFunction<void(Progress)> /*progress*/,
+            UniqueFunction<void(Result<agent::Layers>)> done) override {
+    around_.clock.Cancel(timer_);
+    const auto first = model_.layers().begin();
+    agent::Layers layers(first + assign.first(), first + assign.end());
+    const auto delay = std::chrono::milliseconds(around_.random.Between(1, 300));
+    timer_ = around_.clock.CallAfter(
+        delay, [layers = std::move(layers), done = std::move(done)]() mutable {
+          done(std::move(layers));
+        });
+  }
+  std::vector<std::string> Cached() const override { return {}; }
+
+ private:
+  const ToyModel& model_;
+  const Surroundings around_;
+  TimerId timer_{};
+};
+
+// What those who ask have seen. Outside the world: it survives everything.
+struct Witness {
+  explicit Witness(const std::vector<ClusterQuestion>& asked) : questions(asked) {}
+
+  const std::vector<ClusterQuestion>& questions;
+  std::vector<std::size_t> asked_at_ms;
+  std::vector<bool> accepted;
+  std::vector<std::vector<std::int32_t>> heard;
+  std::vector<bool> complete;
+  std::set<std::uint64_t> epochs;
+  std::string failure;
+  MemoryStore store;
+  std::uint64_t head_starts = 0;
+
+  void Fail(std::string what) {
+    if (failure.empty()) failure = std::move(what);
+  }
+  bool AllComplete() const {
+    for (std::size_t i = 0; i < heard.size(); ++i) {
+      if (!complete[i]) return false;
+    }
+    return true;
+  }
+};
+
+std::string IdOf(std::size_t question) { return "question-" + std::to_string(question); }
+
+// Somebody who asks one question, and asks again for the rest when the head was away.
+class Asker final : public pipeline::AnswerEvents {
+ public:
+  Asker(Witness& witness, std::size_t question) : witness_(witness), question_(question) {}
+
+  void OnToken(std::size_t index, const llm::SampledToken& token) override {
+    std::vector<std::int32_t>& heard = witness_.heard[question_];
+    const std::vector<std::int32_t>& right = witness_.questions[question_].answer;
+    const std::string name = IdOf(question_) + ": token " + std::to_string(index);
+    if (index != heard.size()) return witness_.Fail(name + " is told out of order");
+    if (index >= right.size()) return witness_.Fail(name + " is too many");
+    if (token.token != right[index]) {
+      return witness_.Fail(name + " is " + std::to_string(token.token) + ", not " +
+                           std::to_string(right[index]));
+    }
+    heard.push_back(token.token);
+  }
+  void OnEnd(pipeline::AnswerEnd how, const Status& status) override {
+    if (how != pipeline::AnswerEnd::kLength ||
+        witness_.heard[question_].size() != witness_.questions[question_].answer.size()) {
+      witness_.Fail(IdOf(question_) + " ended early: " + status.ToString());
+    }
+    if (witness_.complete[question_]) witness_.Fail(IdOf(question_) + " ended twice");
+    witness_.complete[question_] = true;
+  }
+  void OnWaiting(const std::string& /*why*/) override {}
+
+ private:
+  Witness& witness_;
+  const std::size_t question_;
+};
+
+class HeadProgram final : public Program {
+ public:
+  HeadProgram(const Surroundings& around, const ToyModel& model, Witness& witness,
+              std::function<void(const std::string&)> news)
+      : around_(around), witness_(witness) {
+    ++witness.head_starts;
+    coordinator::CoordinatorOptions options;
+    options.model.id = "toy";
+    options.model.config = llm::ConfigText(model.config());
+    for (std::size_t i = 0; i < model.layers().size(); ++i) {
+      wire::pb::LayerFile file;
+      file.set_bytes(100'000);
+      options.model.layers.push_back(std::move(file));
+    }
+    options.model.positions = kPositions;
+    options.model.kv_bytes_per_position = static_cast<std::uint64_t>(model.config().kv_dim()) * 4;
+    options.context = static_cast<std::size_t>(model.config().context);
+    options.wait_max = std::chrono::hours(1);
+    options.replica.chunk = 16;
+    options.replica.guesses = 3;
+    options.news = std::move(news);
+    auto head = llm::ModelHead::Load(model.weights(), model.config(), serial_);
+    SHOAL_CHECK(head.ok());
+    coordinator_ = std::make_unique<coordinator::Coordinator>(
+        Seams{around.clock, around.network, around.executor, around.random}, std::move(options),
+        std::make_shared<pipeline::HeadModel>(*std::move(head), serial_), witness.store);
+    for (std::size_t i = 0; i < witness.questions.size() && i < witness.heard.size(); ++i) {
+      askers_.push_back(std::make_unique<Asker>(witness, i));
+      if (witness.complete[i]) continue;
+      if (witness.accepted[i]) {
+        const Status status =
+            coordinator_->Listen(IdOf(i), witness.heard[i].size(), askers_.back().get());
+        if (!status.ok()) witness.Fail(IdOf(i) + " was lost: " + status.ToString());
+      } else {
+        const std::size_t delay = witness.head_starts == 1 ? witness.asked_at_ms[i] : 10;
+        around.clock.CallAfter(std::chrono::milliseconds(delay), [this, i] { Ask(i); });
+      }
+    }
+  }
+
+  const coordinator::Formation& formation() const { return coordinator_->formation(); }
+
+ private:
+  void Ask(std::size_t i) {
+    pipeline::Question question;
+    question.id = IdOf(i);
+    question.prompt = witness_.questions[i].prompt;
+    question.sampling.temperature = 0;
+    question.tokens_max = witness_.questions[i].answer.size();
+    const Status status = coordinator_->Ask(std::move(question), askers_[i].get());
+    if (!status.ok()) return witness_.Fail(IdOf(i) + " was refused: " + status.ToString());
+    witness_.accepted[i] = true;
+  }
+
+  const Surroundings around_;
+  Witness& witness_;
+  Serial serial_;
+  std::vector<std::unique_ptr<Asker>> askers_;
+  std::unique_ptr<coordinator::Coordinator> coordinator_;
+};
+
+class AgentProgram final : public Program {
+ public:
+  AgentProgram(const Surroundings& around, const ToyModel& model) : layers_(model, around) {
+    agent::AgentOptions options;
+    options.head = kHead;
+    options.head_address = "sim:1";
+    options.hello.set_arithmetic(kernels::kKernelRevision);
+    options.hello.set_address("sim:" + std::to_string(ToNumber(around.self)));
+    options.hello.set_memory_bytes(std::uint64_t{1} << 30U);
+    agent_ = std::make_unique<agent::Agent>(
+        Seams{around.clock, around.network, around.executor, around.random}, std::move(options),
+        layers_, probe_, serial_);
+  }
+
+ private:
+  Serial serial_;
+  NoProbe probe_;
+  ToyLayerSource layers_;
+  std::unique_ptr<agent::Agent> agent_;
+};
+
+// A pipeline that runs has every layer once.
+void CheckRoute(const coordinator::Formation& formation, std::int64_t layers, Witness& witness) {
+  witness.epochs.insert(formation.route().epoch);
+  if (formation.phase() == coordinator::Formation::Phase::kWaiting) return;
+  std::int64_t at = 0;
+  std::set<NodeId> nodes;
+  for (const pipeline::RouteStage& stage : formation.route().stages) {
+    if (stage.range.first != at || stage.range.end <= at || !nodes.insert(stage.node).second) {
+      return witness.Fail("layer " + std::to_string(at) + " has no owner, or two");
+    }
+    at = stage.range.end;
+  }
+  if (at != layers) witness.Fail("layer " + std::to_string(at) + " has no owner");
+}
+
+}  // namespace
+
+std::vector<ClusterQuestion> MakeQuestions(const ToyModel& model, std::size_t count,
+                                           std::uint64_t seed) {
+  Random random(seed);
+  std::vector<ClusterQuestion> questions;
+  for (std::size_t i = 0; i < count; ++i) {
+    ClusterQuestion question;
+    const std::int64_t length = random.Between(32, 48);
+    for (std::int64_t t = 0; t < length; ++t) {
+      question.prompt.push_back(static_cast<std::int32_t>(
+          random.Below(static_cast<std::uint64_t>(model.config().vocab))));
+    }
+    question.answer =
+        model.Answer(question.prompt, static_cast<std::size_t>(random.Between(32, 48)));
+    questions.push_back(std::move(question));
+  }
+  return questions;
+}
+
+ClusterRunOptions RandomCluster(std::uint64_t seed) {
+  Random random(seed, 0xC105);
+  ClusterRunOptions options;
+  options.seed = seed;
+  options.nodes = static_cast<std::uint32_t>(random.Between(3, 40));
+  options.questions = 4;
+  options.duration = std::chrono::seconds(10);
+  options.faults = RandomFaults(seed);
+  // Within ten seconds: what phones do in a day.
+  const double haste = 120.0 / options.nodes;
+  options.faults.bit_flip = 0;  // TLS sees to it; phones that compute wrongly are audited.
+  options.faults.crashes_per_node_hour = random.Unit() * 60 * haste;
+  options.faults.hangs_per_node_hour = random.Unit() * 60 * haste;
+  options.faults.slowdowns_per_node_hour = random.Unit() * 60 * haste;
+  options.faults.disconnects_per_node_hour = random.Unit() * 60 * haste;
+  options.faults.partitions_per_hour = random.Unit() * 300;
+  options.faults.restart_mean = std::chrono::seconds(2);
+  options.faults.hang_mean = std::chrono::seconds(2);
+  options.faults.partition_mean = std::chrono::seconds(2);
+  return options;
+}
+
+ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& model,
+                            const std::vector<ClusterQuestion>& questions,
+                            const Trace::Line& transcript) {
+  Witness witness(questions);
+  const std::size_t count = std::min(options.questions, questions.size());
+  Random random(options.seed, 0xA5C);
+  for (std::size_t i = 0; i < count; ++i) {
+    witness.asked_at_ms.push_back(
+        random.Below(static_cast<std::uint64_t>(ToMilliseconds(options.duration) * 0.7) + 1));
+  }
+  witness.accepted.resize(count);
+  witness.heard.resize(count);
+  witness.complete.resize(count);
+
+  World world({.seed = options.seed, .faults = options.faults, .link = {}});
+  if (transcript) world.SetTranscript(transcript);
+  HeadProgram* head = nullptr;
+  world.AddNode(kHead, [&](const Surroundings& around) {
+    auto program = std::make_unique<HeadProgram>(
+        around, model, witness, [&world](const std::string& line) { world.Say(kHead, line); });
+    head = program.get();
+    return program;
+  });
+  for (std::uint32_t i = 0; i < options.nodes; ++i) {
+    world.AddNode(NodeId{i + 2}, [&model](const Surroundings& around) {
+      return std::make_unique<AgentProgram>(around, model);
+    });
+  }
+  const auto over = [&] {
+    if (world.IsRunning(kHead)) CheckRoute(head->formation(), model.config().layers, witness);
+    return !witness.failure.empty();
+  };
+  ClusterRunResult result;
+  world.RunUntil(over, options.duration);
+  result.answers_before_healing = static_cast<std::uint64_t>(
+      std::count(witness.complete.begin(), witness.complete.end(), true));
+  const Duration healed = world.now();
+  world.Heal();
+  const bool live = world.RunUntil([&] { return over() || witness.AllComplete(); }, kAnswersLimit);
+  if (!live) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!witness.complete[i]) {
+        witness.Fail(IdOf(i) + " is not complete (" + std::to_string(witness.heard[i].size()) +
+                     " tokens) although all has healed");
+      }
+    }
+  }
+  result.failure = witness.failure;
+  result.trace_hash = world.trace_hash();
+  result.events = world.events();
+  result.epochs = witness.epochs.size();
+  result.answers = count;
+  result.head_restarts = witness.head_starts - 1;
+  result.seconds_to_heal = ToSeconds(world.now() - healed);
+  return result;
+}
+
+}  // namespace shoal::sim

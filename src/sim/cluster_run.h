@@ -1,0 +1,58 @@
+// RunCluster: a seeded cluster of phones that serves a toy model with the production code while
+// everything breaks: phones die, hang, slow down, come back, are cut off; so does the head. With a
+// verdict.
+//
+//   safety    every answer has exactly the tokens that one device gives, each told once and in
+//             order; in one epoch, no layer has two owners, and a pipeline that runs has all;
+//   liveness  when everything has healed, every accepted answer is complete within kAnswersLimit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "sim/faults.h"
+#include "sim/toy_model.h"
+#include "sim/trace.h"
+
+namespace shoal::sim {
+
+struct ClusterQuestion {
+  std::vector<std::int32_t> prompt;
+  std::vector<std::int32_t> answer;  // What one device says.
+};
+
+// Prompts and answers of 32 tokens or more.
+std::vector<ClusterQuestion> MakeQuestions(const ToyModel& model, std::size_t count,
+                                           std::uint64_t seed);
+
+struct ClusterRunOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t nodes = 8;  // Beside the head, which is node 1.
+  std::size_t questions = 6;
+  Duration duration = std::chrono::seconds(20);  // Of the phase in which things break.
+  Faults faults{};
+};
+
+// Some of everything, from the seed: 3 to 40 nodes.
+ClusterRunOptions RandomCluster(std::uint64_t seed);
+
+inline constexpr Duration kAnswersLimit = std::chrono::seconds(90);
+
+struct ClusterRunResult {
+  std::string failure;  // Empty: passed.
+  std::uint64_t trace_hash = 0;
+  std::uint64_t events = 0;
+  std::uint64_t epochs = 0;
+  std::uint64_t answers = 0;
+  std::uint64_t answers_before_healing = 0;
+  std::uint64_t head_restarts = 0;
+  double seconds_to_heal = 0;
+};
+
+ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& model,
+                            const std::vector<ClusterQuestion>& questions,
+                            const Trace::Line& transcript);
+
+}  // namespace shoal::sim

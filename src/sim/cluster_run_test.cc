@@ -1,0 +1,59 @@
+#include "sim/cluster_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+namespace shoal::sim {
+namespace {
+
+struct Toy {
+  Toy() : model(48, 64, 1), questions(MakeQuestions(model, 4, 1)) {}
+  ToyModel model;
+  std::vector<ClusterQuestion> questions;
+};
+const Toy& TheToy() {
+  static const Toy toy;
+  return toy;
+}
+
+std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
+
+TEST(ClusterRun, AnswersWhenNothingBreaks) {
+  ClusterRunOptions options;
+  options.nodes = 5;
+  options.questions = 4;
+  const ClusterRunResult result = RunCluster(options, TheToy().model, TheToy().questions, [](std::string_view text) { std::cout << text << "\n"; });
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.answers_before_healing, 4U);
+}
+
+// SHOAL_SEED=17 replays one seed, with what happened; SHOAL_SEEDS=1000 runs as many.
+TEST(ClusterRun, AnswersAreRightWhateverBreaks) {
+  const std::uint64_t one = FromEnvironment("SHOAL_SEED", 0);
+  const std::uint64_t last = one != 0 ? one : FromEnvironment("SHOAL_SEEDS", 50);
+  std::uint64_t epochs = 0;
+  std::uint64_t restarts = 0;
+  double slowest = 0;
+  for (std::uint64_t seed = one != 0 ? one : 1; seed <= last; ++seed) {
+    const ClusterRunOptions options = RandomCluster(seed);
+    Trace::Line line;
+    if (one != 0) line = [](std::string_view text) { std::cout << text << "\n"; };
+    const ClusterRunResult result = RunCluster(options, TheToy().model, TheToy().questions, line);
+    ASSERT_EQ(result.failure, "") << "replay: SHOAL_SEED=" << seed
+                                  << " sim_cluster_test --gtest_filter=*Whatever*";
+    epochs += result.epochs;
+    restarts += result.head_restarts;
+    slowest = std::max(slowest, result.seconds_to_heal);
+  }
+  std::cout << last << " seeds, " << epochs << " epochs, the head restarted " << restarts
+            << " times, slowest healing " << slowest << " s\n";
+}
+
+}  // namespace
+}  // namespace shoal::sim
