@@ -231,18 +231,17 @@ void Coordinator::Tick() {
   if (slept) {
     for (auto& [id, member] : roster_.members()) member.heard = now;
   }
-  const bool busy = formation_.phase() == Formation::Phase::kRunning && replica_.size() > 0;
+  const bool busy = replica_.size() > 0;
   std::vector<NodeId> silent;
   for (const auto& [id, member] : roster_.members()) {
-    const bool needed = busy && formation_.InRoute(id);
+    const bool needed = busy && formation_.Needs(id);
     if (now - member.heard > (needed ? kSilenceBusy : kSilenceIdle)) silent.push_back(id);
   }
   for (const NodeId node : silent) {
     OnUnfit(node, {Code::kDeadlineExceeded, "silent for too long"});
   }
   formation_.Tick();
-  if (formation_.phase() == Formation::Phase::kWaiting &&
-      now - waiting_since_ > options_.wait_max) {
+  if (!formation_.why_waiting().empty() && now - waiting_since_ > options_.wait_max) {
     const Status why(Code::kUnavailable, "no phones for too long: " + formation_.why_waiting());
     while (!running_.empty()) Finish(running_.begin()->first, AnswerEnd::kFailed, why);
     waiting_since_ = now;

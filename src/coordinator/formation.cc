@@ -9,6 +9,7 @@
 namespace shoal::coordinator {
 namespace {
 
+using pipeline::Route;
 using pipeline::RouteStage;
 
 // A node that gets no byte further for so long while it loads its layers is given up.
@@ -20,6 +21,33 @@ constexpr double kStallFactor = 4;
 constexpr Duration kFirstBatchMax = std::chrono::seconds(15);
 // A node that failed is used again after this, or earlier if there is no other.
 constexpr Duration kAvoidFor = std::chrono::seconds(20);
+
+// Nodes that come together are taken together; a running pipeline is in no hurry.
+constexpr Duration kGatherFor = std::chrono::milliseconds(200);
+constexpr Duration kImproveAfter = std::chrono::seconds(2);
+// A new route must bring the slowest stage below this share of what it is.
+constexpr double kWorthwhile = 0.7;
+
+bool Contains(const Route& route, NodeId node) {
+  return std::any_of(route.stages.begin(), route.stages.end(),
+                     [&](const RouteStage& stage) { return stage.node == node; });
+}
+
+// Bytes over speed.
+double SlowestStage(const PlaceModel& model, const std::vector<PlaceNode>& nodes,
+                    const std::vector<RouteStage>& stages) {
+  double slowest = 0;
+  for (const RouteStage& stage : stages) {
+    double bytes = 0;
+    for (std::int64_t i = stage.range.first; i < stage.range.end; ++i) {
+      bytes += static_cast<double>(model.layer_bytes[static_cast<std::size_t>(i)]);
+    }
+    for (const PlaceNode& node : nodes) {
+      if (node.id == stage.node) slowest = std::max(slowest, bytes / node.speed);
+    }
+  }
+  return slowest;
+}
 
 std::string Name(NodeId node) { return "node " + std::to_string(ToNumber(node)); }
 
@@ -42,95 +70,133 @@ Formation::Formation(const Seams& seams, Roster& roster, const ModelPlan& model,
       events_(events),
       epoch_(epoch_base) {}
 
-bool Formation::InRoute(NodeId node) const {
-  return std::any_of(route_.stages.begin(), route_.stages.end(),
-                     [&](const RouteStage& stage) { return stage.node == node; });
-}
+Formation::~Formation() { seams_.clock.Cancel(improve_timer_); }
+
+bool Formation::Needs(NodeId node) const { return running() && Contains(replica_.route(), node); }
 
 void Formation::OnArrived() {
-  if (phase_ == Phase::kWaiting) Form("a node joined");
+  // Nodes come in crowds, after a power cut or when the head restarts: a moment's patience saves
+  // most of them a move.
+  ImproveSoon();
 }
 
 void Formation::OnLost(NodeId node, const Status& why) {
   warm_.erase(node);
-  if (phase_ == Phase::kWaiting || !InRoute(node)) return;
-  if (phase_ == Phase::kRunning) lost_at_ = seams_.clock.Now();
-  Form(Name(node) + " is gone (" + why.ToString() + ")");
+  const std::string news = Name(node) + " is gone (" + why.ToString() + ")";
+  if (Needs(node)) {
+    Break(news);
+  } else if (forming_ && Contains(*forming_, node)) {
+    Form(Start::kAsItIs, news);
+  }
 }
 
-void Formation::OnBroken(const Status& why) {
-  if (phase_ != Phase::kRunning) return;
-  lost_at_ = seams_.clock.Now();
-  Form(why.ToString());
-}
+void Formation::OnBroken(const Status& why) { Form(Start::kAsItIs, why.ToString()); }
 
 void Formation::OnState(NodeId node, const wire::pb::StageState& state) {
-  if (phase_ != Phase::kForming || state.epoch() != route_.epoch || !InRoute(node)) return;
+  if (!forming_ || state.epoch() != forming_->epoch || !Contains(*forming_, node)) return;
   progress_at_ = seams_.clock.Now();
   switch (state.progress()) {
     case wire::pb::StageState::READY:
       ready_.insert(node);
-      if (ready_.size() == route_.stages.size()) Begin();
+      if (ready_.size() == forming_->stages.size()) Begin();
       return;
     case wire::pb::StageState::FAILED:
       roster_.Avoid(node, seams_.clock.Now() + kAvoidFor);
-      return Form(Name(node) + " cannot hold its layers: " + state.problem());
+      return Form(Start::kAsItIs, Name(node) + " cannot hold its layers: " + state.problem());
     default:
       return;
   }
 }
 
 void Formation::OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble) {
-  if (phase_ == Phase::kWaiting || trouble.epoch() != route_.epoch) return;
-  const auto at = std::find_if(route_.stages.begin(), route_.stages.end(),
+  const bool of_forming = forming_ && trouble.epoch() == forming_->epoch;
+  const bool of_running = running() && trouble.epoch() == replica_.route().epoch;
+  if (!of_forming && !of_running) return;
+  const std::vector<RouteStage>& stages = of_forming ? forming_->stages : replica_.route().stages;
+  const auto at = std::find_if(stages.begin(), stages.end(),
                                [&](const RouteStage& stage) { return stage.node == node; });
-  if (at == route_.stages.end()) return;
-  if (phase_ == Phase::kRunning) lost_at_ = seams_.clock.Now();
-  if (trouble.kind() == wire::pb::StageTrouble::NEXT_DOWN && at + 1 != route_.stages.end()) {
+  if (at == stages.end()) return;
+  std::string news = Name(node) + ": " + trouble.text();
+  if (trouble.kind() == wire::pb::StageTrouble::NEXT_DOWN && at + 1 != stages.end()) {
     // If the next one is gone, the head sees it, too, and forms another pipeline then.
     roster_.SetUnreachable(node, (at + 1)->node);
-    return Form(Name(node) + " cannot reach " + Name((at + 1)->node) + ": " + trouble.text());
+    news = Name(node) + " cannot reach " + Name((at + 1)->node) + ": " + trouble.text();
+  } else {
+    roster_.Avoid(node, seams_.clock.Now() + kAvoidFor);
   }
-  roster_.Avoid(node, seams_.clock.Now() + kAvoidFor);
-  Form(Name(node) + ": " + trouble.text());
+  if (of_running) {
+    Break(news);
+  } else {
+    Form(Start::kAsItIs, news);
+  }
 }
 
-void Formation::Form(const std::string& why) {
+void Formation::Break(const std::string& why) {
   replica_.Stop();
-  const Instant now = seams_.clock.Now();
-  const std::vector<PlaceNode> nodes = roster_.Candidates(now);
+  // Whatever was being prepared was meant for another day.
+  forming_.reset();
+  Form(Start::kAsItIs, why);
+}
+
+void Formation::Form(Start start, const std::string& why) {
+  const std::vector<PlaceNode> nodes = roster_.Candidates(seams_.clock.Now());
   const std::size_t stages = model_.stages_max == 0 ? nodes.size() : model_.stages_max;
-  Result<std::vector<RouteStage>> placed =
-      phase_ == Phase::kWaiting ? PlaceAll(model_.Sizes(), nodes, stages)
-                                : Repair(model_.Sizes(), nodes, route_.stages, stages);
+  const std::vector<RouteStage> old = start == Start::kAnew ? std::vector<RouteStage>()
+                                      : forming_            ? forming_->stages
+                                                            : replica_.route().stages;
+  Result<std::vector<RouteStage>> placed = Repair(model_.Sizes(), nodes, old, stages);
   ready_.clear();
-  route_.epoch = ++epoch_;
+  forming_.reset();
   if (!placed.ok()) {
-    phase_ = Phase::kWaiting;
-    route_.stages.clear();
+    if (running()) return;
     why_waiting_ = std::string(placed.status().message());
     events_.OnNews(why + "; waiting: " + why_waiting_);
     return events_.OnFormationState(why_waiting_);
   }
-  phase_ = Phase::kForming;
-  route_.stages = *std::move(placed);
-  progress_at_ = now;
-  std::string news = why + "; epoch " + std::to_string(route_.epoch & 0xffffffffU) + ":";
-  for (const RouteStage& stage : route_.stages) {
+  forming_ = {.epoch = ++epoch_, .stages = *std::move(placed)};
+  progress_at_ = seams_.clock.Now();
+  std::string news = why + "; epoch " + std::to_string(epoch_ & 0xffffffffU) + ":";
+  for (const RouteStage& stage : forming_->stages) {
     news += " " + Name(stage.node) + " [" + std::to_string(stage.range.first) + "," +
             std::to_string(stage.range.end) + ")";
   }
   events_.OnNews(news);
-  for (std::size_t i = 0; i < route_.stages.size(); ++i) SendAssign(i);
+  for (std::size_t i = 0; i < forming_->stages.size(); ++i) SendAssign(i);
+}
+
+void Formation::ImproveSoon() {
+  if (improve_set_) return;
+  improve_set_ = true;
+  improve_timer_ = seams_.clock.CallAfter(running() ? kImproveAfter : kGatherFor, [this] {
+    improve_set_ = false;
+    Improve();
+  });
+}
+
+// If nothing runs, whatever runs. If something does, only what is much faster: a new route costs
+// every answer a pause.
+void Formation::Improve() {
+  if (forming_) return ImproveSoon();
+  if (!running()) return Form(Start::kAsItIs, "nodes have joined");
+  const std::vector<PlaceNode> nodes = roster_.Candidates(seams_.clock.Now());
+  const PlaceModel sizes = model_.Sizes();
+  const Result<std::vector<RouteStage>> better =
+      PlaceAll(sizes, nodes, model_.stages_max == 0 ? nodes.size() : model_.stages_max);
+  if (!better.ok()) return;
+  const double now = SlowestStage(sizes, nodes, replica_.route().stages);
+  if (SlowestStage(sizes, nodes, *better) < kWorthwhile * now) {
+    Form(Start::kAnew, "nodes have joined");
+  }
 }
 
 void Formation::SendAssign(std::size_t stage) {
-  const RouteStage& own = route_.stages[stage];
+  const Route& route = *forming_;
+  const RouteStage& own = route.stages[stage];
   wire::pb::ToNode message;
   wire::pb::Assign& assign = *message.mutable_assign();
-  assign.set_epoch(route_.epoch);
+  assign.set_epoch(route.epoch);
   assign.set_stage(static_cast<std::uint32_t>(stage));
-  assign.set_stages(static_cast<std::uint32_t>(route_.stages.size()));
+  assign.set_stages(static_cast<std::uint32_t>(route.stages.size()));
   assign.set_first(static_cast<std::uint32_t>(own.range.first));
   assign.set_end(static_cast<std::uint32_t>(own.range.end));
   assign.set_model_id(model_.id);
@@ -141,7 +207,7 @@ void Formation::SendAssign(std::size_t stage) {
   assign.set_positions(model_.positions);
   assign.set_kv(model_.kv);
   const NodeId self = seams_.network.self();
-  const NodeId next = stage + 1 < route_.stages.size() ? route_.stages[stage + 1].node : self;
+  const NodeId next = stage + 1 < route.stages.size() ? route.stages[stage + 1].node : self;
   assign.mutable_next()->set_node(ToNumber(next));
   if (const Member* member = roster_.Find(next); member != nullptr) {
     assign.mutable_next()->set_address(member->hello.address());
@@ -153,28 +219,29 @@ void Formation::SendAssign(std::size_t stage) {
 }
 
 void Formation::Begin() {
+  Route route = *std::move(forming_);
+  forming_.reset();
   std::size_t cold = 0;
-  for (std::size_t i = 0; i < route_.stages.size(); ++i) {
-    const auto held = warm_.find(route_.stages[i].node);
-    if (held == warm_.end() || !(held->second == route_.stages[i].range)) cold = i + 1;
+  for (std::size_t i = 0; i < route.stages.size(); ++i) {
+    const auto held = warm_.find(route.stages[i].node);
+    if (held == warm_.end() || !(held->second == route.stages[i].range)) cold = i + 1;
   }
   warm_.clear();
-  for (const RouteStage& stage : route_.stages) warm_[stage.node] = stage.range;
-  phase_ = Phase::kRunning;
+  for (const RouteStage& stage : route.stages) warm_[stage.node] = stage.range;
   why_waiting_.clear();
+  replica_.Start(std::move(route), cold);
   events_.OnFormationState("");
-  replica_.Start(route_, cold);
 }
 
 void Formation::Tick() {
   const Instant now = seams_.clock.Now();
-  if (phase_ == Phase::kForming && now - progress_at_ > kLoadSilenceMax) {
-    for (const RouteStage& stage : route_.stages) {
+  if (forming_ && now - progress_at_ > kLoadSilenceMax) {
+    for (const RouteStage& stage : forming_->stages) {
       if (ready_.contains(stage.node)) continue;
       return events_.OnUnfit(stage.node, {Code::kDeadlineExceeded, "did not load its layers"});
     }
   }
-  if (phase_ != Phase::kRunning) return;
+  if (!running()) return;
   const Instant since = replica_.WaitingSince();
   if (since != Instant::Never() && now - since > StallLimit()) BlameForStall();
 }
@@ -191,29 +258,28 @@ Duration Formation::StallLimit() const {
 // than it gave out is stuck; if there is none, the link before the first that misses something is.
 void Formation::BlameForStall() {
   const Status why(Code::kDeadlineExceeded, "its batch is late");
-  lost_at_ = seams_.clock.Now();
+  const Route& route = replica_.route();
   std::uint64_t given = replica_.batches_sent();
-  for (std::size_t i = 0; i < route_.stages.size(); ++i) {
-    Member* const member = roster_.Find(route_.stages[i].node);
+  for (std::size_t i = 0; i < route.stages.size(); ++i) {
+    Member* const member = roster_.Find(route.stages[i].node);
     if (member == nullptr) continue;
     const wire::pb::Telemetry& telemetry = member->telemetry;
-    const bool current = telemetry.epoch() == route_.epoch;
+    const bool current = telemetry.epoch() == route.epoch;
     const std::uint64_t in = current ? telemetry.batches_in() : 0;
     const std::uint64_t done = current ? telemetry.batches_done() : 0;
     if (in < given && i > 0) {
       // The link is stuck although both its ends are well.
-      roster_.SetUnreachable(route_.stages[i - 1].node, route_.stages[i].node);
-      return Form(Name(route_.stages[i].node) + " does not hear " +
-                  Name(route_.stages[i - 1].node));
+      roster_.SetUnreachable(route.stages[i - 1].node, route.stages[i].node);
+      return Break(Name(route.stages[i].node) + " does not hear " + Name(route.stages[i - 1].node));
     }
     if (in < given || done < in) {
-      roster_.Avoid(route_.stages[i].node, seams_.clock.Now() + kAvoidFor);
-      return events_.OnUnfit(route_.stages[i].node, why);
+      roster_.Avoid(route.stages[i].node, seams_.clock.Now() + kAvoidFor);
+      return events_.OnUnfit(route.stages[i].node, why);
     }
     given = current ? telemetry.batches_passed() : 0;
   }
   // All gave everything: the last one's link to the head.
-  events_.OnUnfit(route_.stages.back().node, why);
+  events_.OnUnfit(route.stages.back().node, why);
 }
 
 }  // namespace shoal::coordinator

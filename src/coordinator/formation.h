@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,6 +49,9 @@ class Formation {
   // Everything outlives it. `epoch_base`: epochs are numbers above it.
   Formation(const Seams& seams, Roster& roster, const ModelPlan& model, pipeline::Replica& replica,
             std::uint64_t epoch_base, FormationEvents& events);
+  ~Formation();
+  Formation(const Formation&) = delete;
+  Formation& operator=(const Formation&) = delete;
 
   // Somebody came or is gone; its link is up or not.
   void OnArrived();
@@ -59,21 +63,27 @@ class Formation {
   // Looks at deadlines; to be called some ten times a second.
   void Tick();
 
-  enum class Phase : std::uint8_t {
-    kWaiting,  // For nodes.
-    kForming,  // Nodes load their layers.
-    kRunning,
-  };
-  Phase phase() const { return phase_; }
-  // Of the epoch that runs or is being formed.
-  const pipeline::Route& route() const { return route_; }
-  bool InRoute(NodeId node) const;
+  // Whether answers are being made, on replica's route.
+  bool running() const { return replica_.running(); }
+  // The route that is being prepared, if there is one; answers may run on another meanwhile.
+  const std::optional<pipeline::Route>& forming() const { return forming_; }
+  // Why no answer is being made; empty: they are.
   const std::string& why_waiting() const { return why_waiting_; }
+  // Whether an answer that is being made depends on `node`.
+  bool Needs(NodeId node) const;
 
  private:
-  void Form(const std::string& why);
+  // What a new route starts from.
+  enum class Start : std::uint8_t {
+    kAsItIs,  // What there is, repaired.
+    kAnew,
+  };
+  void Form(Start start, const std::string& why);
+  void Break(const std::string& why);
   void SendAssign(std::size_t stage);
   void Begin();
+  void ImproveSoon();
+  void Improve();
   void BlameForStall();
   Duration StallLimit() const;
 
@@ -83,14 +93,14 @@ class Formation {
   pipeline::Replica& replica_;
   FormationEvents& events_;
 
-  Phase phase_ = Phase::kWaiting;
   std::string why_waiting_ = "no node has joined yet";
   std::uint64_t epoch_;
-  pipeline::Route route_;
+  std::optional<pipeline::Route> forming_;
   std::set<NodeId> ready_;
   Instant progress_at_;                          // While forming: when something last got further.
   std::map<NodeId, pipeline::LayerRange> warm_;  // Who holds what since the last epoch that ran.
-  Instant lost_at_;                              // When the pipeline broke, for the report.
+  TimerId improve_timer_{};
+  bool improve_set_ = false;
 };
 
 }  // namespace shoal::coordinator

@@ -22,6 +22,8 @@ namespace {
 
 constexpr NodeId kHead{1};
 constexpr std::size_t kPositions = 4096;
+constexpr std::uint64_t kLayerBytes = 100'000;
+constexpr std::uint64_t kKvBytes = 128;  // Of a position in a layer.
 
 // Answers outlive the head's process here as they do on flash.
 class MemoryStore final : public pipeline::AnswerStore {
@@ -83,6 +85,7 @@ struct Witness {
   std::vector<std::vector<std::int32_t>> heard;
   std::vector<bool> complete;
   std::set<std::uint64_t> epochs;
+  std::uint64_t stages = 0;
   std::string failure;
   MemoryStore store;
   std::uint64_t head_starts = 0;
@@ -143,7 +146,7 @@ class HeadProgram final : public Program {
     options.model.config = llm::ConfigText(model.config());
     for (std::size_t i = 0; i < model.layers().size(); ++i) {
       wire::pb::LayerFile file;
-      file.set_bytes(100'000);
+      file.set_bytes(kLayerBytes);
       options.model.layers.push_back(std::move(file));
     }
     options.model.positions = kPositions;
@@ -195,13 +198,14 @@ class HeadProgram final : public Program {
 
 class AgentProgram final : public Program {
  public:
-  AgentProgram(const Surroundings& around, const ToyModel& model) : layers_(model, around) {
+  AgentProgram(const Surroundings& around, const ToyModel& model, std::uint64_t memory)
+      : layers_(model, around) {
     agent::AgentOptions options;
     options.head = kHead;
     options.head_address = "sim:1";
     options.hello.set_arithmetic(kernels::kKernelRevision);
     options.hello.set_address("sim:" + std::to_string(ToNumber(around.self)));
-    options.hello.set_memory_bytes(std::uint64_t{1} << 30U);
+    options.hello.set_memory_bytes(memory);
     agent_ = std::make_unique<agent::Agent>(
         Seams{around.clock, around.network, around.executor, around.random}, std::move(options),
         layers_, probe_, serial_);
@@ -214,19 +218,19 @@ class AgentProgram final : public Program {
   std::unique_ptr<agent::Agent> agent_;
 };
 
-// A pipeline that runs has every layer once.
-void CheckRoute(const coordinator::Formation& formation, std::int64_t layers, Witness& witness) {
-  witness.epochs.insert(formation.route().epoch);
-  if (formation.phase() == coordinator::Formation::Phase::kWaiting) return;
+// Every layer has one owner.
+void CheckRoute(const pipeline::Route& route, std::int64_t layers, Witness& witness) {
+  if (!witness.epochs.insert(route.epoch).second) return;
   std::int64_t at = 0;
   std::set<NodeId> nodes;
-  for (const pipeline::RouteStage& stage : formation.route().stages) {
+  for (const pipeline::RouteStage& stage : route.stages) {
     if (stage.range.first != at || stage.range.end <= at || !nodes.insert(stage.node).second) {
       return witness.Fail("layer " + std::to_string(at) + " has no owner, or two");
     }
     at = stage.range.end;
   }
   if (at != layers) witness.Fail("layer " + std::to_string(at) + " has no owner");
+  witness.stages += route.stages.size();
 }
 
 }  // namespace
@@ -256,6 +260,10 @@ ClusterRunOptions RandomCluster(std::uint64_t seed) {
   options.nodes = static_cast<std::uint32_t>(random.Between(3, 40));
   options.questions = 4;
   options.duration = std::chrono::seconds(10);
+  // Any third of the nodes can hold the model, or any eighth, or each.
+  const auto share = static_cast<std::int64_t>(std::max<std::uint32_t>(options.nodes / 3, 1));
+  const auto layers = static_cast<std::uint64_t>(48 / random.Between(1, share) + 1);
+  options.node_bytes = layers * (kLayerBytes + kKvBytes * kPositions);
   options.faults = RandomFaults(seed);
   // Within ten seconds: what phones do in a day.
   const double haste = 120.0 / options.nodes;
@@ -295,12 +303,14 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
     return program;
   });
   for (std::uint32_t i = 0; i < options.nodes; ++i) {
-    world.AddNode(NodeId{i + 2}, [&model](const Surroundings& around) {
-      return std::make_unique<AgentProgram>(around, model);
+    world.AddNode(NodeId{i + 2}, [&](const Surroundings& around) {
+      return std::make_unique<AgentProgram>(around, model, options.node_bytes);
     });
   }
   const auto over = [&] {
-    if (world.IsRunning(kHead)) CheckRoute(head->formation(), model.config().layers, witness);
+    if (world.IsRunning(kHead) && head->formation().forming()) {
+      CheckRoute(*head->formation().forming(), model.config().layers, witness);
+    }
     return !witness.failure.empty();
   };
   ClusterRunResult result;
@@ -322,6 +332,7 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
   result.trace_hash = world.trace_hash();
   result.events = world.events();
   result.epochs = witness.epochs.size();
+  result.stages = witness.stages;
   result.answers = count;
   result.head_restarts = witness.head_starts - 1;
   result.seconds_to_heal = ToSeconds(world.now() - healed);

@@ -29,7 +29,8 @@ std::vector<ClusterQuestion> MakeQuestions(const ToyModel& model, std::size_t co
 
 struct ClusterRunOptions {
   std::uint64_t seed = 1;
-  std::uint32_t nodes = 8;  // Beside the head, which is node 1.
+  std::uint32_t nodes = 8;                             // Beside the head, which is node 1.
+  std::uint64_t node_bytes = std::uint64_t{1} << 30U;  // Memory of each.
   std::size_t questions = 6;
   Duration duration = std::chrono::seconds(20);  // Of the phase in which things break.
   Faults faults{};
@@ -45,6 +46,7 @@ struct ClusterRunResult {
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
   std::uint64_t epochs = 0;
+  std::uint64_t stages = 0;  // Of all epochs together.
   std::uint64_t answers = 0;
   std::uint64_t answers_before_healing = 0;
   std::uint64_t head_restarts = 0;

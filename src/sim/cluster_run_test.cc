@@ -28,7 +28,9 @@ TEST(ClusterRun, AnswersWhenNothingBreaks) {
   ClusterRunOptions options;
   options.nodes = 5;
   options.questions = 4;
-  const ClusterRunResult result = RunCluster(options, TheToy().model, TheToy().questions, [](std::string_view text) { std::cout << text << "\n"; });
+  const ClusterRunResult result =
+      RunCluster(options, TheToy().model, TheToy().questions,
+                 [](std::string_view text) { std::cout << text << "\n"; });
   EXPECT_EQ(result.failure, "");
   EXPECT_EQ(result.answers_before_healing, 4U);
 }
@@ -38,6 +40,7 @@ TEST(ClusterRun, AnswersAreRightWhateverBreaks) {
   const std::uint64_t one = FromEnvironment("SHOAL_SEED", 0);
   const std::uint64_t last = one != 0 ? one : FromEnvironment("SHOAL_SEEDS", 50);
   std::uint64_t epochs = 0;
+  std::uint64_t stages = 0;
   std::uint64_t restarts = 0;
   double slowest = 0;
   for (std::uint64_t seed = one != 0 ? one : 1; seed <= last; ++seed) {
@@ -48,11 +51,13 @@ TEST(ClusterRun, AnswersAreRightWhateverBreaks) {
     ASSERT_EQ(result.failure, "") << "replay: SHOAL_SEED=" << seed
                                   << " sim_cluster_test --gtest_filter=*Whatever*";
     epochs += result.epochs;
+    stages += result.stages;
     restarts += result.head_restarts;
     slowest = std::max(slowest, result.seconds_to_heal);
   }
-  std::cout << last << " seeds, " << epochs << " epochs, the head restarted " << restarts
-            << " times, slowest healing " << slowest << " s\n";
+  std::cout << last << " seeds, " << epochs << " epochs of " << stages / epochs
+            << " stages, the head restarted " << restarts << " times, slowest healing " << slowest
+            << " s\n";
 }
 
 }  // namespace
