@@ -30,13 +30,15 @@ class Agent::Work {
   }
 };
 
-Agent::Agent(const Seams& seams, AgentOptions options, LayerSource& layers, Probe& probe,
+Agent::Agent(const Seams& seams, AgentOptions options, pipeline::LayerStore& store, Probe& probe,
              Parallel& parallel)
     : seams_(seams),
       options_(std::move(options)),
-      layers_(layers),
+      store_(store),
       probe_(probe),
       parallel_(parallel),
+      fetcher_(seams.clock, seams.network, store, options_.head),
+      server_(seams.network, store),
       stage_(std::make_shared<pipeline::NodeStage>()) {
   seams_.network.Attach(this);
   Dial();
@@ -63,11 +65,12 @@ void Agent::DialLater() {
 
 void Agent::OnPeerUp(NodeId peer) {
   up_.insert(peer);
+  fetcher_.OnPeerUp(peer);
   if (peer != options_.head) return MaybeReady();
   back_off_ = kDialFirst;
   wire::pb::ToHead message;
   *message.mutable_hello() = options_.hello;
-  for (std::string& sha256 : layers_.Cached()) message.mutable_hello()->add_cached(sha256);
+  for (std::string& sha256 : store_.Whole()) message.mutable_hello()->add_cached(sha256);
   Tell(message);
   seams_.clock.Cancel(telemetry_timer_);
   TellTelemetry();
@@ -75,6 +78,8 @@ void Agent::OnPeerUp(NodeId peer) {
 
 void Agent::OnPeerDown(NodeId peer, const Status& why) {
   up_.erase(peer);
+  server_.OnPeerDown(peer);
+  fetcher_.OnPeerDown(peer);
   if (peer == options_.head) {
     // Whoever is head next begins a new epoch; layers stay where they are, on flash and mapped.
     pending_.reset();
@@ -93,14 +98,29 @@ void Agent::OnPeerDown(NodeId peer, const Status& why) {
   }
 }
 
-void Agent::OnWritable(NodeId /*peer*/, Traffic /*traffic*/) {
-  // The head keeps so few batches in flight that a full queue means a dead link; OnApplied has said
-  // so.
+void Agent::OnWritable(NodeId peer, Traffic traffic) {
+  // Of batches, the head keeps so few in flight that a full queue means a dead link; OnApplied has
+  // said so.
+  if (traffic == Traffic::kBulk) server_.OnWritable(peer);
 }
 
 void Agent::OnFrame(NodeId from, Traffic traffic, Frame frame) {
-  if (traffic == Traffic::kActivations) return OnBatchFrame(frame);
-  if (traffic == Traffic::kControl && from == options_.head) OnControl(frame);
+  switch (traffic) {
+    case Traffic::kControl:
+      if (from == options_.head) OnControl(frame);
+      return;
+    case Traffic::kActivations:
+      return OnBatchFrame(frame);
+    case Traffic::kBulk:
+      return OnPieceFrame(from, frame);
+  }
+}
+
+void Agent::OnPieceFrame(NodeId from, const Frame& frame) {
+  const Result<wire::Piece> piece = wire::DecodePiece(frame);
+  if (!piece.ok()) return;
+  if (piece->kind == wire::Piece::Kind::kGet) return server_.OnGet(from, *piece);
+  fetcher_.OnPiece(from, *piece);
 }
 
 void Agent::OnControl(const Frame& frame) {
@@ -109,6 +129,11 @@ void Agent::OnControl(const Frame& frame) {
   switch (message->body_case()) {
     case wire::pb::ToNode::kAssign:
       return OnAssign(message->assign());
+    case wire::pb::ToNode::kGrant:
+      for (const std::string& sha256 : message->grant().layers()) {
+        server_.Grant(NodeId{message->grant().node()}, sha256);
+      }
+      return;
     case wire::pb::ToNode::kRelease:
       pending_.reset();
       running_.reset();
@@ -147,9 +172,9 @@ void Agent::OnAssign(const wire::pb::Assign& assign) {
   next.relay = assign.next().relay();
   pending_ = std::move(next);
   DialNext();
-  layers_.Load(
+  fetcher_.Load(
       assign, pending_->spec.config,
-      [this, epoch = assign.epoch()](LayerSource::Progress loaded) {
+      [this, epoch = assign.epoch()](LayerFetcher::Progress loaded) {
         if (pending_ && pending_->epoch == epoch) {
           SendState(epoch, wire::pb::StageState::LOADING, "", loaded);
         }
@@ -284,7 +309,7 @@ void Agent::StayAwake() {
 }
 
 void Agent::SendState(std::uint64_t epoch, wire::pb::StageState::Progress progress,
-                      const std::string& problem, LayerSource::Progress loaded) {
+                      const std::string& problem, LayerFetcher::Progress loaded) {
   wire::pb::ToHead message;
   wire::pb::StageState& state = *message.mutable_state();
   state.set_epoch(epoch);

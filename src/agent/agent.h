@@ -10,11 +10,13 @@
 #include <set>
 #include <string>
 
-#include "agent/layer_source.h"
+#include "agent/layer_fetcher.h"
 #include "agent/probe.h"
 #include "agent/step_times.h"
 #include "base/parallel.h"
 #include "base/seams.h"
+#include "pipeline/layer_server.h"
+#include "pipeline/layer_store.h"
 #include "pipeline/node_stage.h"
 #include "wire/batch.h"
 #include "wire/control.h"
@@ -40,7 +42,7 @@ inline constexpr Duration kDialMax = std::chrono::seconds(3);
 class Agent final : public NetworkEvents {
  public:
   // Everything outlives it. Attaches itself to the network and begins to dial.
-  Agent(const Seams& seams, AgentOptions options, LayerSource& layers, Probe& probe,
+  Agent(const Seams& seams, AgentOptions options, pipeline::LayerStore& store, Probe& probe,
         Parallel& parallel);
   ~Agent() override;
   Agent(const Agent&) = delete;
@@ -75,6 +77,7 @@ class Agent final : public NetworkEvents {
   void TellTelemetry();
   void StayAwake();
   void OnControl(const Frame& frame);
+  void OnPieceFrame(NodeId from, const Frame& frame);
   void OnAssign(const wire::pb::Assign& assign);
   void OnLoaded(std::uint64_t epoch, Result<Layers> layers);
   // Whether what the assignment computes can be passed on.
@@ -84,15 +87,17 @@ class Agent final : public NetworkEvents {
   void OnBatchFrame(const Frame& frame);
   void OnApplied(const std::shared_ptr<Work>& work);
   void SendState(std::uint64_t epoch, wire::pb::StageState::Progress progress,
-                 const std::string& problem, LayerSource::Progress loaded);
+                 const std::string& problem, LayerFetcher::Progress loaded);
   void SendTrouble(std::uint64_t epoch, wire::pb::StageTrouble::Kind kind, const std::string& text);
   void Tell(const wire::pb::ToHead& message);
 
   const Seams seams_;
   const AgentOptions options_;
-  LayerSource& layers_;
+  pipeline::LayerStore& store_;
   Probe& probe_;
   Parallel& parallel_;
+  LayerFetcher fetcher_;
+  pipeline::LayerServer server_;
 
   std::set<NodeId> up_;  // Peers, the head among them.
   Duration back_off_ = kDialFirst;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "llm/kv_cache.h"
+#include "wire/piece.h"
 
 namespace shoal::coordinator {
 namespace {
@@ -21,14 +22,16 @@ std::size_t PositionsFor(std::size_t tokens) {
 }  // namespace
 
 Coordinator::Coordinator(const Seams& seams, CoordinatorOptions options,
-                         std::shared_ptr<pipeline::HeadModel> model, pipeline::AnswerStore& store)
+                         std::shared_ptr<pipeline::HeadModel> model,
+                         pipeline::LayerStore& layers, pipeline::AnswerStore& store)
     : seams_(seams),
       options_(std::move(options)),
       model_(std::move(model)),
+      server_(seams.network, layers),
       book_(seams.clock, store, options_.model.id),
       replica_(seams, model_, options_.replica, *this),
       // Above all epochs of former lives: a frame of theirs must not look like one of ours.
-      formation_(seams, roster_, options_.model, replica_, seams.random.Bits() << 32U, *this) {
+      formation_(seams, roster_, options_.model, replica_, server_, seams.random.Bits() << 32U, *this) {
   seams_.network.Attach(this);
   waiting_since_ = last_tick_ = seams_.clock.Now();
   for (const std::string& id : book_.Restore()) queue_.push_back(id);
@@ -46,9 +49,14 @@ void Coordinator::OnPeerUp(NodeId peer) { roster_.Arrived(peer, seams_.clock.Now
 
 void Coordinator::OnPeerDown(NodeId peer, const Status& why) { Lose(peer, why); }
 
+void Coordinator::OnWritable(NodeId peer, Traffic traffic) {
+  if (traffic == Traffic::kBulk) server_.OnWritable(peer);
+}
+
 void Coordinator::Lose(NodeId node, const Status& why) {
   if (roster_.Find(node) == nullptr) return;
   roster_.Left(node);
+  server_.OnPeerDown(node);
   formation_.OnLost(node, why);
 }
 
@@ -67,13 +75,18 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
     if (batch.ok()) replica_.OnBatch(*std::move(batch));
     return;
   }
-  if (traffic != Traffic::kControl) return;
+  if (traffic == Traffic::kBulk) {
+    const Result<wire::Piece> piece = wire::DecodePiece(frame);
+    if (piece.ok() && piece->kind == wire::Piece::Kind::kGet) server_.OnGet(from, *piece);
+    return;
+  }
   const Result<wire::pb::ToHead> message = wire::DecodeToHead(frame);
   if (!message.ok()) return;
   switch (message->body_case()) {
     case wire::pb::ToHead::kHello:
       member->hello = message->hello();
       member->greeted = true;
+      member->layers = {message->hello().cached().begin(), message->hello().cached().end()};
       return formation_.OnArrived();
     case wire::pb::ToHead::kTelemetry:
       member->telemetry = message->telemetry();

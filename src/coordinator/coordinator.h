@@ -18,6 +18,8 @@
 #include "pipeline/answer_store.h"
 #include "pipeline/answers.h"
 #include "pipeline/head_model.h"
+#include "pipeline/layer_server.h"
+#include "pipeline/layer_store.h"
 #include "pipeline/replica.h"
 
 namespace shoal::coordinator {
@@ -43,9 +45,11 @@ class Coordinator final : public NetworkEvents,
                           private pipeline::ReplicaEvents,
                           private FormationEvents {
  public:
-  // Everything outlives it. Attaches itself to the network, and goes on with what `store` holds.
+  // Everything outlives it. Attaches itself to the network, and goes on with what `store` holds. `layers`
+  // has all of the model.
   Coordinator(const Seams& seams, CoordinatorOptions options,
-              std::shared_ptr<pipeline::HeadModel> model, pipeline::AnswerStore& store);
+              std::shared_ptr<pipeline::HeadModel> model, pipeline::LayerStore& layers,
+              pipeline::AnswerStore& store);
   ~Coordinator() override;
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
@@ -54,7 +58,7 @@ class Coordinator final : public NetworkEvents,
   void OnPeerUp(NodeId peer) override;
   void OnPeerDown(NodeId peer, const Status& why) override;
   void OnFrame(NodeId from, Traffic traffic, Frame frame) override;
-  void OnWritable(NodeId, Traffic) override {}
+  void OnWritable(NodeId peer, Traffic traffic) override;
 
   // Answers
   Status Ask(pipeline::Question question, pipeline::AnswerEvents* events) override;
@@ -94,6 +98,7 @@ class Coordinator final : public NetworkEvents,
   const CoordinatorOptions options_;
   const std::shared_ptr<pipeline::HeadModel> model_;
   Roster roster_;
+  pipeline::LayerServer server_;
   pipeline::AnswerBook book_;
   pipeline::Replica replica_;
   Formation formation_;

@@ -28,6 +28,9 @@ constexpr Duration kImproveAfter = std::chrono::seconds(2);
 // A new route must bring the slowest stage below this share of what it is.
 constexpr double kWorthwhile = 0.7;
 
+// Whom a node may ask for layers, beside the head.
+constexpr int kSourcesMax = 3;
+
 bool Contains(const Route& route, NodeId node) {
   return std::any_of(route.stages.begin(), route.stages.end(),
                      [&](const RouteStage& stage) { return stage.node == node; });
@@ -62,11 +65,13 @@ PlaceModel ModelPlan::Sizes() const {
 }
 
 Formation::Formation(const Seams& seams, Roster& roster, const ModelPlan& model,
-                     pipeline::Replica& replica, std::uint64_t epoch_base, FormationEvents& events)
+                     pipeline::Replica& replica, pipeline::LayerServer& server,
+                     std::uint64_t epoch_base, FormationEvents& events)
     : seams_(seams),
       roster_(roster),
       model_(model),
       replica_(replica),
+      server_(server),
       events_(events),
       epoch_(epoch_base) {}
 
@@ -98,6 +103,7 @@ void Formation::OnState(NodeId node, const wire::pb::StageState& state) {
   switch (state.progress()) {
     case wire::pb::StageState::READY:
       ready_.insert(node);
+      NoteLayers(node);
       if (ready_.size() == forming_->stages.size()) Begin();
       return;
     case wire::pb::StageState::FAILED:
@@ -105,6 +111,17 @@ void Formation::OnState(NodeId node, const wire::pb::StageState& state) {
       return Form(Start::kAsItIs, Name(node) + " cannot hold its layers: " + state.problem());
     default:
       return;
+  }
+}
+
+// What it is ready with is on its flash.
+void Formation::NoteLayers(NodeId node) {
+  Member* const member = roster_.Find(node);
+  for (const RouteStage& stage : forming_->stages) {
+    if (member == nullptr || stage.node != node) continue;
+    for (std::int64_t i = stage.range.first; i < stage.range.end; ++i) {
+      member->layers.insert(model_.layers[static_cast<std::size_t>(i)].sha256());
+    }
   }
 }
 
@@ -202,8 +219,11 @@ void Formation::SendAssign(std::size_t stage) {
   assign.set_model_id(model_.id);
   assign.set_config(model_.config);
   for (std::int64_t i = own.range.first; i < own.range.end; ++i) {
-    *assign.add_layers() = model_.layers[static_cast<std::size_t>(i)];
+    const wire::pb::LayerFile& layer = model_.layers[static_cast<std::size_t>(i)];
+    *assign.add_layers() = layer;
+    server_.Grant(own.node, layer.sha256());
   }
+  NameSources(own.node, assign);
   assign.set_positions(model_.positions);
   assign.set_kv(model_.kv);
   const NodeId self = seams_.network.self();
@@ -214,8 +234,35 @@ void Formation::SendAssign(std::size_t stage) {
     assign.mutable_next()->set_relay(member->hello.address().empty() ||
                                      !roster_.Reachable(own.node, next));
   }
-  // Who cannot be told is down, and that is an event of its own.
-  (void)seams_.network.Send(own.node, Traffic::kControl, wire::Encode(message)).ok();
+  Tell(own.node, message);
+}
+
+// Other nodes that have some of what it lacks, so that not all comes from the head.
+void Formation::NameSources(NodeId node, wire::pb::Assign& assign) {
+  const Member* const own = roster_.Find(node);
+  if (own == nullptr) return;
+  for (const auto& [id, member] : roster_.members()) {
+    if (assign.sources_size() == kSourcesMax) return;
+    if (id == node || member.hello.address().empty() || !roster_.Reachable(node, id)) continue;
+    wire::pb::ToNode message;
+    wire::pb::Grant& grant = *message.mutable_grant();
+    for (const wire::pb::LayerFile& layer : assign.layers()) {
+      if (!own->layers.contains(layer.sha256()) && member.layers.contains(layer.sha256())) {
+        grant.add_layers(layer.sha256());
+      }
+    }
+    if (grant.layers().empty()) continue;
+    grant.set_node(ToNumber(node));
+    Tell(id, message);
+    wire::pb::Hop& source = *assign.add_sources();
+    source.set_node(ToNumber(id));
+    source.set_address(member.hello.address());
+  }
+}
+
+// Who cannot be told is down, and that is an event of its own.
+void Formation::Tell(NodeId node, const wire::pb::ToNode& message) {
+  (void)seams_.network.Send(node, Traffic::kControl, wire::Encode(message)).ok();
 }
 
 void Formation::Begin() {

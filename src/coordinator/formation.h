@@ -15,6 +15,7 @@
 
 #include "base/seams.h"
 #include "coordinator/roster.h"
+#include "pipeline/layer_server.h"
 #include "pipeline/replica.h"
 #include "wire/control.h"
 
@@ -81,6 +82,9 @@ class Formation {
   void Form(Start start, const std::string& why);
   void Break(const std::string& why);
   void SendAssign(std::size_t stage);
+  void NoteLayers(NodeId node);
+  void NameSources(NodeId node, wire::pb::Assign& assign);
+  void Tell(NodeId node, const wire::pb::ToNode& message);
   void Begin();
   void ImproveSoon();
   void Improve();
@@ -91,6 +95,7 @@ class Formation {
   Roster& roster_;
   const ModelPlan& model_;
   pipeline::Replica& replica_;
+  pipeline::LayerServer& server_;
   FormationEvents& events_;
 
   std::string why_waiting_ = "no node has joined yet";

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Member {
   Instant heard;
   bool greeted = false;   // Its hello has come.
   bool draining = false;  // Gets nothing new to do.
+  std::set<std::string> layers;  // SHA-256 of those that it has on its flash.
 };
 
 // Belongs to one event loop. Nodes are those whose link is up.
