@@ -78,6 +78,66 @@ TEST(QuantMatMulTest, TargetsThreadsAndColumnsGiveTheSameBits) {
   }
 }
 
+// A zero of 8 is what Q4_0 has: the same bits.
+TEST(QuantMatMulTest, ZerosOfEightAreQ4_0) {
+  constexpr std::size_t kRows = 13;
+  constexpr std::size_t kK = 512;
+  Serial serial;
+  const std::vector<std::byte> blocks = RandomBlocks(DType::kQ4_0, kRows * kK, 3);
+  std::vector<std::byte> with_zeros;
+  const std::uint16_t eight = F16FromFloat(8);
+  for (auto block = blocks.begin(); block != blocks.end(); block += 18) {
+    with_zeros.insert(with_zeros.end(), block, block + 2);
+    with_zeros.push_back(static_cast<std::byte>(eight & 0xffU));
+    with_zeros.push_back(static_cast<std::byte>(eight >> 8U));
+    with_zeros.insert(with_zeros.end(), block + 2, block + 18);
+  }
+  const auto want = PackedWeights::Make(DType::kQ4_0, blocks, kRows, kK, serial);
+  const auto got = PackedWeights::MakeWithZeros(with_zeros, kRows, kK, serial);
+  ASSERT_TRUE(want.ok() && got.ok());
+  EXPECT_EQ(got->form(), PackedForm::kU4x32Zero);
+  const std::vector<float> x = PlainFloats(3 * kK, 5);
+  for (const Target target : SupportedTargets()) {
+    ExpectSameBits<float>(Product(*got, x, serial, target), Product(*want, x, serial, target));
+  }
+}
+
+TEST(QuantMatMulTest, ZerosAreSubtractedExactly) {
+  constexpr std::size_t kRows = 45;
+  constexpr std::size_t kK = 288;
+  constexpr std::size_t kColumns = 7;
+  constexpr std::size_t kBlockBytes = 20;
+  Serial serial;
+  const std::vector<std::byte> blocks = RandomBlocksWithZeros(kRows * kK, 7);
+  const auto w = PackedWeights::MakeWithZeros(blocks, kRows, kK, serial);
+  ASSERT_TRUE(w.ok());
+  const std::vector<float> x = PlainFloats(kColumns * kK, 9);
+  QuantizedRows rows;
+  rows.Assign(x, kK, 32, serial);
+  std::vector<float> want(kColumns * kRows);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const std::size_t c = i / kRows;
+    for (std::size_t b = 0; b < kK / 32; ++b) {
+      const std::byte* block = blocks.data() + (i % kRows * (kK / 32) + b) * kBlockBytes;
+      std::uint16_t halves[2];
+      std::memcpy(halves, block, sizeof halves);
+      int sum = 0;
+      for (std::size_t k = 0; k < 32; ++k) {
+        const int nibble = std::to_integer<int>(block[4 + k % 16]) >> (k / 16 * 4) & 15;
+        sum += (nibble - static_cast<int>(FloatFromF16(halves[1]))) * rows.q(c)[32 * b + k];
+      }
+      want[i] =
+          std::fma(static_cast<float>(sum), FloatFromF16(halves[0]) * rows.scales(c)[b], want[i]);
+    }
+  }
+  for (const Target target : SupportedTargets()) {
+    for (const std::size_t workers : {1U, 3U}) {
+      TestThreads threads(workers);
+      ExpectSameBits<float>(Product(*w, x, threads, target), want);
+    }
+  }
+}
+
 // The largest sums there can be: all weights and activations at their limits.
 TEST(QuantMatMulTest, LimitsDoNotOverflow) {
   constexpr std::size_t kK = 512;

@@ -50,6 +50,9 @@ Activations& Activations::Ordered(std::span<const std::uint32_t> order, Parallel
   return *ordered_;
 }
 
+Matrix::Matrix(kernels::PackedWeights packed)
+    : rows_(packed.rows()), k_(packed.k()), packed_(std::move(packed)) {}
+
 Result<Matrix> Matrix::Make(std::string_view name, DType dtype, std::span<const std::byte> bytes,
                             std::size_t rows, std::size_t k, Parallel& parallel) {
   Matrix matrix;
@@ -78,9 +81,9 @@ Result<Matrix> Matrix::Make(std::string_view name, DType dtype, std::span<const 
                                               ": there are no products with weights of type " +
                                               std::string(Info(dtype).name));
   }
-  SHOAL_ASSIGN_OR_RETURN(matrix.packed_,
+  SHOAL_ASSIGN_OR_RETURN(kernels::PackedWeights packed,
                          kernels::PackedWeights::Make(dtype, bytes, rows, k, parallel));
-  return matrix;
+  return Matrix(std::move(packed));
 }
 
 void Matrix::SetInputOrder(std::vector<std::uint32_t> order) {
@@ -95,9 +98,9 @@ void Matrix::Apply(Activations& x, std::span<float> y, Parallel& parallel) const
 }
 
 void Matrix::ApplyInOrder(Activations& x, std::span<float> y, Parallel& parallel) const {
-  if (IsQuantized(dtype_)) {
-    const std::size_t block = kernels::LayoutOf(packed_.form()).block;
-    kernels::QuantMatMul(packed_, x.Quantized(block, parallel), y, parallel);
+  if (packed_) {
+    const std::size_t block = kernels::LayoutOf(packed_->form()).block;
+    kernels::QuantMatMul(*packed_, x.Quantized(block, parallel), y, parallel);
     return;
   }
   // A few rows of the matrix, which stay in the cache, times all columns: a prompt reads the matrix

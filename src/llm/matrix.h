@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,7 @@ class Activations {
 class Matrix {
  public:
   Matrix() = default;
+  explicit Matrix(kernels::PackedWeights packed);
 
   // Weights in rows of k, as in a file; `bytes` of types that are used as they are (F32, F16,
   // BF16) must outlive the matrix, and need not be aligned. `name` is for messages.
@@ -70,10 +72,12 @@ class Matrix {
 
   std::size_t rows_ = 0;
   std::size_t k_ = 0;
+  // One of the two: floats of F32 or F16, …
   DType dtype_ = DType::kF32;
   std::span<const std::byte> floats_;
   std::vector<float> widened_;  // BF16 as F32, and what is not aligned.
-  kernels::PackedWeights packed_;
+  // … or weights in blocks.
+  std::optional<kernels::PackedWeights> packed_;
   std::vector<std::uint32_t> input_order_;
 };
 
