@@ -9,6 +9,7 @@
 #include "kernels/float16.h"
 #include "kernels/kernel_testing.h"
 #include "kernels/quant_testing.h"
+#include "kernels/rmsnorm.h"
 
 namespace shoal::kernels {
 namespace {
@@ -200,6 +201,30 @@ TEST(QuantizedRowsTest, TargetsGiveTheSameBits) {
           EXPECT_EQ(std::memcmp(want.scales(row), got.scales(row), 512 / block * sizeof(float)), 0);
         }
       }
+    }
+  }
+}
+
+TEST(QuantizedRowsTest, NormedRowsAreWhatTwoPassesGive) {
+  constexpr std::size_t kRows = 37;
+  constexpr std::size_t kK = 1280;
+  const std::vector<float> x = PlainFloats(kRows * kK, 1);
+  const std::vector<float> weight = PlainFloats(kK, 2);
+  for (const std::size_t block : {32U, 256U}) {
+    for (const Target target : SupportedTargets()) {
+      TestThreads threads(3);
+      std::vector<float> normed(x.size());
+      RmsNorm(x, weight, 1e-5F, normed, threads, target);
+      QuantizedRows want;
+      want.Assign(normed, kK, block, threads, target);
+      std::vector<float> in_place = x;
+      QuantizedRows got;
+      got.AssignNormed(in_place, weight, 1e-5F, in_place, block, threads, target);
+      ExpectSameBits<float>(in_place, normed);
+      ASSERT_EQ(got.rows(), kRows);
+      EXPECT_TRUE(std::equal(want.q(0), want.q(kRows), got.q(0)));
+      EXPECT_TRUE(std::equal(want.sums(0), want.sums(kRows), got.sums(0)));
+      EXPECT_TRUE(std::equal(want.scales(0), want.scales(kRows), got.scales(0)));
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "kernels/dequantize.h"
 #include "kernels/matvec.h"
 #include "kernels/quant_matmul.h"
+#include "kernels/rmsnorm.h"
 
 namespace shoal::llm {
 namespace {
@@ -17,6 +18,9 @@ namespace {
 bool IsAligned(std::span<const std::byte> bytes, std::size_t alignment) {
   return reinterpret_cast<std::uintptr_t>(bytes.data()) % alignment == 0;
 }
+
+// Of what is quantised in blocks of 32 or 256.
+std::size_t IndexOf(std::size_t block) { return block == 32 ? 0 : 1; }
 
 }  // namespace
 
@@ -28,8 +32,21 @@ void Activations::Assign(std::span<const float> x, std::size_t k) {
   order_.clear();
 }
 
+void Activations::AssignNormed(std::span<const float> x, std::span<const float> weight,
+                               float epsilon, std::span<float> normed, std::size_t block,
+                               Parallel& parallel) {
+  Assign(normed, weight.size());
+  if (block == 0) {
+    kernels::RmsNorm(x, weight, epsilon, normed, parallel);
+    return;
+  }
+  const std::size_t i = IndexOf(block);
+  quantized_[i].AssignNormed(x, weight, epsilon, normed, block, parallel);
+  done_[i] = true;
+}
+
 const kernels::QuantizedRows& Activations::Quantized(std::size_t block, Parallel& parallel) {
-  const std::size_t i = block == 32 ? 0 : 1;
+  const std::size_t i = IndexOf(block);
   if (!done_[i]) quantized_[i].Assign(x_, k_, block, parallel);
   done_[i] = true;
   return quantized_[i];
@@ -89,6 +106,10 @@ Result<Matrix> Matrix::Make(std::string_view name, DType dtype, std::span<const 
 void Matrix::SetInputOrder(std::vector<std::uint32_t> order) {
   SHOAL_CHECK(order.empty() || order.size() == k_);
   input_order_ = std::move(order);
+}
+
+std::size_t Matrix::block() const {
+  return packed_ && input_order_.empty() ? kernels::LayoutOf(packed_->form()).block : 0;
 }
 
 void Matrix::Apply(Activations& x, std::span<float> y, Parallel& parallel) const {

@@ -23,6 +23,10 @@ class Activations {
  public:
   // `x` stays the caller's, and unchanged until the next Assign. REQUIRES: k > 0 divides x.size().
   void Assign(std::span<const float> x, std::size_t k);
+  // Assigns `normed`, which is set to the RmsNorm of `x`, and quantises it on the way for matrices
+  // of this block(). REQUIRES: those of RmsNorm; `normed` is as `x` of Assign.
+  void AssignNormed(std::span<const float> x, std::span<const float> weight, float epsilon,
+                    std::span<float> normed, std::size_t block, Parallel& parallel);
 
   std::size_t rows() const { return x_.size() / k_; }
   std::size_t k() const { return k_; }
@@ -62,6 +66,9 @@ class Matrix {
 
   std::size_t rows() const { return rows_; }
   std::size_t k() const { return k_; }
+  // In blocks of how many numbers activations are quantised for it; 0: it takes them as floats, or
+  // in another order.
+  std::size_t block() const;
 
   // y[c, r] = row r of the matrix times row c of x. REQUIRES: x.k() == k();
   // y.size() == rows() * x.rows().
