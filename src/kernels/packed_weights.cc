@@ -12,6 +12,11 @@ namespace shoal::kernels {
 
 bool PackedWeights::Supports(DType dtype) { return FindPackedType(dtype) != nullptr; }
 
+PackedForm PackedWeights::FormOf(DType dtype) {
+  SHOAL_CHECK(Supports(dtype));
+  return FindPackedType(dtype)->form;
+}
+
 Result<PackedWeights> PackedWeights::Make(DType dtype, std::span<const std::byte> blocks,
                                           std::size_t rows, std::size_t k, Parallel& parallel) {
   SHOAL_CHECK(Supports(dtype));
@@ -36,8 +41,7 @@ Result<PackedWeights> PackedWeights::Pack(const PackedType& type, DType blocks_o
   packed.unit_ = type.unit;
   packed.rows_ = rows;
   packed.k_ = k;
-  SHOAL_ASSIGN_OR_RETURN(packed.buffer_,
-                         AlignedBuffer::Make(packed.groups() * packed.group_bytes()));
+  SHOAL_ASSIGN_OR_RETURN(packed.buffer_, AlignedBuffer::Make(PackedBytes(packed.form_, rows, k)));
   auto* const to = reinterpret_cast<std::uint8_t*>(packed.buffer_.data());
   const std::byte* const from = blocks.data();
   const std::size_t chunk_bytes = LayoutOf(packed.form_).bytes();

@@ -74,6 +74,12 @@ constexpr PackedLayout LayoutOf(PackedForm form) {
   return {};
 }
 
+// What a matrix takes in this form.
+constexpr std::size_t PackedBytes(PackedForm form, std::size_t rows, std::size_t k) {
+  const PackedLayout layout = LayoutOf(form);
+  return (rows + kPackedRows - 1) / kPackedRows * (k / layout.block) * layout.bytes();
+}
+
 struct PackedType;  // row_packers.h
 
 class PackedWeights {
@@ -82,6 +88,8 @@ class PackedWeights {
 
   // Whether Make can take such weights.
   static bool Supports(DType dtype);
+  // What it becomes then. REQUIRES: Supports(dtype).
+  static PackedForm FormOf(DType dtype);
   // `blocks` as in the file, row by row. REQUIRES: Supports(dtype); k is a multiple of the block
   // of `dtype`, and blocks.size() what rows * k take. kResourceExhausted: no memory.
   static Result<PackedWeights> Make(DType dtype, std::span<const std::byte> blocks,
