@@ -4,10 +4,27 @@
 #include <utility>
 
 #include "os/machine/cpu.h"
+#include "os/machine/memory.h"
 #include "os/machine/sys_root.h"
+#include "shoal/memory_plan.h"
 #include "shoal/tokenizer_files.h"
 
 namespace shoal {
+namespace {
+
+// What to run with. A machine that does not tell what is free is tried.
+Result<std::size_t> ContextOf(const OpenedModel& model, const LanguageModelOptions& options) {
+  const Result<std::uint64_t> free_bytes = os::ReadMemoryInfo(os::SysRoot()).bytes_available;
+  const auto head_dim = static_cast<std::size_t>(model.config.head_dim);
+  // Heads that cannot be kept so are refused by the engine.
+  if (!free_bytes.ok() || !kernels::CanKeep(options.kv, head_dim)) return options.context;
+  const MemoryNeeds needs = NeedsOf(model.weights, model.config, options.kv);
+  Result<std::size_t> context = PlanContext(needs, options.context, *free_bytes);
+  if (!context.ok()) return std::move(context).status().Annotate(options.model);
+  return context;
+}
+
+}  // namespace
 
 void AddLanguageModelOptions(CLI::App& command, LanguageModelOptions& options) {
   command.add_option("--model", options.model, "A GGUF file, or a folder of Hugging Face")
@@ -19,8 +36,8 @@ void AddLanguageModelOptions(CLI::App& command, LanguageModelOptions& options) {
       ->check(CLI::Range(1, 256));
   command
       .add_option("--context", options.context,
-                  "Tokens to keep in mind; the model's own limit "
-                  "unless given")
+                  "Tokens to keep in mind; as many of the model's "
+                  "own as fit unless given")
       ->check(CLI::Range(1, 1 << 24));
   command
       .add_option_function<std::string>(
@@ -56,14 +73,14 @@ Result<std::unique_ptr<LanguageModel>> LanguageModel::Load(const LanguageModelOp
       os::PlanPool(os::ReadCpuInfo(os::SysRoot()), {.threads = options.threads})));
   loaded->pool_.PinCaller();
   SHOAL_ASSIGN_OR_RETURN(loaded->model_, OpenModel(options.model));
+  SHOAL_ASSIGN_OR_RETURN(const std::size_t context, ContextOf(loaded->model_, options));
   SHOAL_ASSIGN_OR_RETURN(
       llm::Tokenizer tokenizer,
       OpenTokenizer(options.tokenizer.empty() ? options.model : options.tokenizer));
   loaded->tokenizer_ = std::make_unique<llm::Tokenizer>(std::move(tokenizer));
-  SHOAL_ASSIGN_OR_RETURN(
-      loaded->engine_,
-      llm::Engine::Load(loaded->model_.weights, loaded->model_.config,
-                        {.context = options.context, .kv = options.kv}, loaded->pool_));
+  SHOAL_ASSIGN_OR_RETURN(loaded->engine_,
+                         llm::Engine::Load(loaded->model_.weights, loaded->model_.config,
+                                           {.context = context, .kv = options.kv}, loaded->pool_));
   // Every token that a text becomes must have a row of the embedding.
   const std::size_t tokens = loaded->tokenizer().vocabulary().tokens.size();
   if (tokens > loaded->engine().vocab()) {

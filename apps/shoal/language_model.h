@@ -21,7 +21,7 @@ struct LanguageModelOptions {
   std::string model;
   std::string tokenizer;    // Empty: the model's.
   std::size_t threads = 0;  // 0: one for each fast core.
-  std::size_t context = 0;  // 0: the model's.
+  std::size_t context = 0;  // 0: as many of the model's as fit into memory.
   kernels::KvType kv = kernels::KvType::kF16;
 };
 

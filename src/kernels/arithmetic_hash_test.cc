@@ -207,6 +207,23 @@ TEST(ArithmeticHashTest, QuantMatMul) {
   });
 }
 
+TEST(ArithmeticHashTest, QuantMatMulWithZeros) {
+  constexpr std::size_t kOutputs = 20;
+  constexpr std::size_t kK = 1024;
+  const std::vector<float> x = PlainFloats(5 * kK, 1);
+  Serial serial;
+  const auto w =
+      PackedWeights::MakeWithZeros(RandomBlocksWithZeros(kOutputs * kK, 2), kOutputs, kK, serial);
+  SHOAL_CHECK(w.ok());
+  ExpectHash("products with zeros", 0x243c4885bc1338d4, [&](Parallel& parallel, Target target) {
+    QuantizedRows rows;
+    rows.Assign(x, kK, 32, parallel, target);
+    std::vector<float> y(kOutputs * rows.rows());
+    QuantMatMul(*w, rows, y, parallel, target);
+    return y;
+  });
+}
+
 TEST(ArithmeticHashTest, Attention) {
   constexpr std::size_t kDim = 80;
   const std::vector<float> q = PlainFloats(kDim, 1);

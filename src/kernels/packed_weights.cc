@@ -9,23 +9,39 @@
 #include "kernels/row_packers.h"
 
 namespace shoal::kernels {
+
 bool PackedWeights::Supports(DType dtype) { return FindPackedType(dtype) != nullptr; }
+
+PackedForm PackedWeights::FormOf(DType dtype) {
+  SHOAL_CHECK(Supports(dtype));
+  return FindPackedType(dtype)->form;
+}
 
 Result<PackedWeights> PackedWeights::Make(DType dtype, std::span<const std::byte> blocks,
                                           std::size_t rows, std::size_t k, Parallel& parallel) {
   SHOAL_CHECK(Supports(dtype));
-  const DTypeInfo& info = Info(dtype);
+  return Pack(*FindPackedType(dtype), dtype, blocks, rows, k, parallel);
+}
+
+Result<PackedWeights> PackedWeights::MakeWithZeros(std::span<const std::byte> blocks,
+                                                   std::size_t rows, std::size_t k,
+                                                   Parallel& parallel) {
+  return Pack(PackedTypeWithZeros(), DType::kQ4_1, blocks, rows, k, parallel);
+}
+
+Result<PackedWeights> PackedWeights::Pack(const PackedType& type, DType blocks_of,
+                                          std::span<const std::byte> blocks, std::size_t rows,
+                                          std::size_t k, Parallel& parallel) {
+  const DTypeInfo& info = Info(blocks_of);
   SHOAL_CHECK_EQ(k % info.block_elements, std::size_t{0});
   const std::size_t row_bytes = k / info.block_elements * info.block_bytes;
   SHOAL_CHECK_EQ(blocks.size(), rows * row_bytes);
-  const PackedType& type = *FindPackedType(dtype);
   PackedWeights packed;
   packed.form_ = type.form;
   packed.unit_ = type.unit;
   packed.rows_ = rows;
   packed.k_ = k;
-  SHOAL_ASSIGN_OR_RETURN(packed.buffer_,
-                         AlignedBuffer::Make(packed.groups() * packed.group_bytes()));
+  SHOAL_ASSIGN_OR_RETURN(packed.buffer_, AlignedBuffer::Make(PackedBytes(packed.form_, rows, k)));
   auto* const to = reinterpret_cast<std::uint8_t*>(packed.buffer_.data());
   const std::byte* const from = blocks.data();
   const std::size_t chunk_bytes = LayoutOf(packed.form_).bytes();

@@ -4,7 +4,8 @@
 // rounded, and formats that differ only in how they store the same thing become one.
 //
 //   rows / 8 groups, of k / block chunks each, of
-//     F16 d[8] (F16 offset[8] or minimum[8]) (sub-scales, sub-minima: int8 pairs [pair][8][2])
+//     F16 d[8] (F16 offset[8], zero[8] or minimum[8])
+//     (sub-scales, sub-minima: int8 pairs [pair][8][2])
 //     weights: for each 4 k a vector of [8][4]; nibbles: two such vectors, the first one's low
 //
 // A matrix whose rows are no multiple of eight has rows of zeros at the end.
@@ -26,6 +27,7 @@ inline constexpr std::size_t kPackedRows = 8;
 enum class PackedForm : std::uint8_t {
   kU4x32,         // d (q - 8): Q4_0.
   kU4x32Offset,   // d q + m: Q4_1.
+  kU4x32Zero,     // d (q - z), z a small integer: GPTQ, AWQ.
   kI8x32,         // d q: Q8_0, Q5_0, IQ4_NL.
   kI8x32Offset,   // d q + m: Q5_1.
   kU4x256,        // d s q - e t, sub-blocks of 32: Q4_K.
@@ -54,6 +56,7 @@ constexpr PackedLayout LayoutOf(PackedForm form) {
     case PackedForm::kU4x32:
       return {32, false, 0, 0, 128, 0};
     case PackedForm::kU4x32Offset:
+    case PackedForm::kU4x32Zero:
       return {32, true, 0, 0, 128, 0};
     case PackedForm::kI8x32:
       return {32, false, 0, 0, 256, 0};
@@ -71,16 +74,31 @@ constexpr PackedLayout LayoutOf(PackedForm form) {
   return {};
 }
 
+// What a matrix takes in this form.
+constexpr std::size_t PackedBytes(PackedForm form, std::size_t rows, std::size_t k) {
+  const PackedLayout layout = LayoutOf(form);
+  return (rows + kPackedRows - 1) / kPackedRows * (k / layout.block) * layout.bytes();
+}
+
+struct PackedType;  // row_packers.h
+
 class PackedWeights {
  public:
   PackedWeights() = default;
 
   // Whether Make can take such weights.
   static bool Supports(DType dtype);
+  // What it becomes then. REQUIRES: Supports(dtype).
+  static PackedForm FormOf(DType dtype);
   // `blocks` as in the file, row by row. REQUIRES: Supports(dtype); k is a multiple of the block
   // of `dtype`, and blocks.size() what rows * k take. kResourceExhausted: no memory.
   static Result<PackedWeights> Make(DType dtype, std::span<const std::byte> blocks,
                                     std::size_t rows, std::size_t k, Parallel& parallel);
+
+  // `blocks` as of Q4_1, but with z where that has an offset: a weight is d (q - z). REQUIRES:
+  // every z is an integer; else as Make.
+  static Result<PackedWeights> MakeWithZeros(std::span<const std::byte> blocks, std::size_t rows,
+                                             std::size_t k, Parallel& parallel);
 
   PackedForm form() const { return form_; }
   // What results are multiplied with: 1, or a smaller power of two.
@@ -95,6 +113,10 @@ class PackedWeights {
   std::size_t bytes() const { return buffer_.size(); }
 
  private:
+  static Result<PackedWeights> Pack(const PackedType& type, DType blocks_of,
+                                    std::span<const std::byte> blocks, std::size_t rows,
+                                    std::size_t k, Parallel& parallel);
+
   AlignedBuffer buffer_;
   PackedForm form_ = PackedForm::kU4x32;
   float unit_ = 1;

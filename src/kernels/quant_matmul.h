@@ -5,7 +5,8 @@
 //     y = fma(s, d_w * d_a, y)        s: the sum of products of integers, sub-scales included
 //     y = fma(t, m_w * d_a, y)        where there is an offset; -minimum * d_a for minima
 //
-// s and t are exact in 32 bits and then rounded to a float. Lanes of vectors are rows: no sum is
+// s and t are exact in 32 bits and then rounded to a float; where there is a zero z, s is s - z t,
+// all of them integers that a float holds. Lanes of vectors are rows: no sum is
 // ever cut along k. A NaN result is 0x7fc00000.
 #pragma once
 

@@ -49,12 +49,17 @@ class RowReader {
   std::size_t row_;
 };
 
-float AddBlock32(const RowReader& row, const PackedLayout& layout, const std::int8_t* q,
-                 float scale, int total, float y) {
+float AddBlock32(const RowReader& row, PackedForm form, const std::int8_t* q, float scale,
+                 int total, float y) {
   std::int32_t sum = 0;
   for (std::size_t k = 0; k < 32; ++k) sum += row.weight(k) * q[k];
-  y = std::fma(static_cast<float>(sum), row.d() * scale, y);
-  if (layout.second) y = std::fma(static_cast<float>(total), row.second() * scale, y);
+  auto exact = static_cast<float>(sum);
+  if (form == PackedForm::kU4x32Zero) {
+    exact = std::fma(-row.second(), static_cast<float>(total), exact);
+    return std::fma(exact, row.d() * scale, y);
+  }
+  y = std::fma(exact, row.d() * scale, y);
+  if (LayoutOf(form).second) y = std::fma(static_cast<float>(total), row.second() * scale, y);
   return y;
 }
 
@@ -82,7 +87,7 @@ void RefQuantTile(PackedForm form, const QuantTile& tile) {
       for (std::size_t b = 0; b < tile.chunks; ++b) {
         const RowReader row(form, tile.w + b * layout.bytes(), r);
         const std::int8_t* q = tile.q[c] + b * layout.block;
-        y = layout.block == 32 ? AddBlock32(row, layout, q, tile.scales[c][b], tile.sums[c][b], y)
+        y = layout.block == 32 ? AddBlock32(row, form, q, tile.scales[c][b], tile.sums[c][b], y)
                                : AddBlock256(row, layout, q, tile.scales[c][b], y);
       }
       tile.y[c][r] = y == y ? y : std::bit_cast<float>(0x7fc00000U);

@@ -55,4 +55,15 @@ inline std::vector<std::byte> RandomBlocks(DType dtype, std::size_t elements, st
   return bytes;
 }
 
+// Random blocks of Q4_1 with a zero of 0 to 16 where the type has an offset, for MakeWithZeros.
+inline std::vector<std::byte> RandomBlocksWithZeros(std::size_t elements, std::uint64_t seed) {
+  std::vector<std::byte> bytes = RandomBlocks(DType::kQ4_1, elements, seed);
+  Random random(seed + 1);
+  for (std::size_t at = 2; at < bytes.size(); at += Info(DType::kQ4_1).block_bytes) {
+    const std::uint16_t zero = F16FromFloat(static_cast<float>(random.Bits() % 17));
+    std::memcpy(bytes.data() + at, &zero, sizeof zero);
+  }
+  return bytes;
+}
+
 }  // namespace shoal::kernels

@@ -21,14 +21,13 @@ struct QuantTileOf {
   using I = typename Isa::I;
 
   static HWY_NOINLINE void Run(const QuantTile& tile) {
-    constexpr bool kBlock32 = kForm <= PackedForm::kI8x32Offset;
     constexpr PackedLayout layout = LayoutOf(kForm);
     F y[kColumns];
     HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) y[c] = Isa::ZeroF();
     const std::uint8_t* chunk = tile.w;
     for (std::size_t b = 0; b < tile.chunks; ++b, chunk += layout.bytes()) {
-      if constexpr (kBlock32) {
+      if constexpr (layout.block == 32) {
         AddBlock32(tile, b, chunk, layout, y);
       } else {
         AddBlock256(tile, b, chunk, layout, y);
@@ -55,7 +54,8 @@ struct QuantTileOf {
     HWY_UNROLL(8)
     for (int c = 0; c < kColumns; ++c) q[c] = tile.q[c] + 32 * b;
     I sums[kColumns];
-    if constexpr (kForm == PackedForm::kU4x32 || kForm == PackedForm::kU4x32Offset) {
+    if constexpr (kForm == PackedForm::kU4x32 || kForm == PackedForm::kU4x32Offset ||
+                  kForm == PackedForm::kU4x32Zero) {
       Isa::template SumU4<kColumns>(chunk + layout.low(), q, sums);
     } else {
       Isa::template SumI8<kColumns>(chunk + layout.low(), q, sums);
@@ -67,11 +67,17 @@ struct QuantTileOf {
       if constexpr (kForm == PackedForm::kU4x32) {
         sums[c] = Isa::Sub(sums[c], Isa::SetI(8 * tile.sums[c][b]));
       }
-      y[c] = Isa::Fma(Isa::Float(sums[c]), Isa::Mul(d, scale), y[c]);
+      F sum = Isa::Float(sums[c]);
+      if constexpr (kForm == PackedForm::kU4x32Zero) {
+        // Integers below 2^24 all the way: exact.
+        const F zero = Isa::LoadF16(chunk + 2 * kPackedRows);
+        sum = Isa::NegativeFma(Isa::Float(Isa::SetI(tile.sums[c][b])), zero, sum);
+      }
+      y[c] = Isa::Fma(sum, Isa::Mul(d, scale), y[c]);
       if constexpr (kForm == PackedForm::kU4x32Offset || kForm == PackedForm::kI8x32Offset) {
         const F offset = Isa::LoadF16(chunk + 2 * kPackedRows);
-        const F sum = Isa::Float(Isa::SetI(tile.sums[c][b]));
-        y[c] = Isa::Fma(sum, Isa::Mul(offset, scale), y[c]);
+        const F total = Isa::Float(Isa::SetI(tile.sums[c][b]));
+        y[c] = Isa::Fma(total, Isa::Mul(offset, scale), y[c]);
       }
     }
   }
@@ -155,6 +161,8 @@ void RunQuantTile(PackedForm form, const QuantTile& tile) {
       return RunQuantColumns<Isa, PackedForm::kU4x32>(tile);
     case PackedForm::kU4x32Offset:
       return RunQuantColumns<Isa, PackedForm::kU4x32Offset>(tile);
+    case PackedForm::kU4x32Zero:
+      return RunQuantColumns<Isa, PackedForm::kU4x32Zero>(tile);
     case PackedForm::kI8x32:
       return RunQuantColumns<Isa, PackedForm::kI8x32>(tile);
     case PackedForm::kI8x32Offset:

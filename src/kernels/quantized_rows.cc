@@ -15,6 +15,7 @@
 
 #include "kernels/chunks.h"
 #include "kernels/nearest.h"
+#include "kernels/rmsnorm.h"
 
 #ifndef SHOAL_KERNELS_QUANTIZED_ROWS_ONCE
 #define SHOAL_KERNELS_QUANTIZED_ROWS_ONCE
@@ -117,26 +118,49 @@ constexpr Implementation<BlockKernel> kTable[] = {
 
 }  // namespace
 
-void QuantizedRows::Assign(std::span<const float> x, std::size_t k, std::size_t block,
-                           Parallel& parallel, Target target) {
+void QuantizedRows::Resize(std::size_t size, std::size_t k, std::size_t block) {
   SHOAL_CHECK(block == 32 || block == 256);
-  SHOAL_CHECK(k > 0 && k % block == 0 && x.size() % k == 0);
-  rows_ = x.size() / k;
+  SHOAL_CHECK(k > 0 && k % block == 0 && size % k == 0);
+  rows_ = size / k;
   k_ = k;
   block_ = block;
-  q_.resize(std::max(q_.size(), x.size()));
-  scales_.resize(std::max(scales_.size(), x.size() / block));
-  sums_.resize(std::max(sums_.size(), x.size() / SumLength(block)));
+  q_.resize(std::max(q_.size(), size));
+  scales_.resize(std::max(scales_.size(), size / block));
+  sums_.resize(std::max(sums_.size(), size / SumLength(block)));
+}
+
+void QuantizedRows::QuantizeBlocks(std::span<const float> x, std::size_t begin, std::size_t end,
+                                   Target target) {
   BlockKernel* const kernel = Choose<BlockKernel>(kTable, target);
-  const std::size_t length = SumLength(block);
-  ForChunks(x.size() / block, RowsPerTask(block), parallel, [&](std::size_t b, std::size_t end) {
-    for (; b < end; ++b) {
-      kernel({.x = x.data() + b * block,
-              .block = block,
-              .sum_length = length,
-              .q = q_.data() + b * block,
-              .scale = scales_.data() + b,
-              .sums = sums_.data() + b * (block / length)});
+  const std::size_t length = SumLength(block_);
+  for (std::size_t b = begin; b < end; ++b) {
+    kernel({.x = x.data() + b * block_,
+            .block = block_,
+            .sum_length = length,
+            .q = q_.data() + b * block_,
+            .scale = scales_.data() + b,
+            .sums = sums_.data() + b * (block_ / length)});
+  }
+}
+
+void QuantizedRows::Assign(std::span<const float> x, std::size_t k, std::size_t block,
+                           Parallel& parallel, Target target) {
+  Resize(x.size(), k, block);
+  ForChunks(x.size() / block, RowsPerTask(block), parallel,
+            [&](std::size_t begin, std::size_t end) { QuantizeBlocks(x, begin, end, target); });
+}
+
+void QuantizedRows::AssignNormed(std::span<const float> x, std::span<const float> weight,
+                                 float epsilon, std::span<float> normed, std::size_t block,
+                                 Parallel& parallel, Target target) {
+  SHOAL_CHECK_EQ(normed.size(), x.size());
+  const std::size_t k = weight.size();
+  Resize(x.size(), k, block);
+  ForChunks(rows_, RowsPerTask(k), parallel, [&](std::size_t begin, std::size_t end) {
+    Serial serial;
+    for (std::size_t row = begin; row < end; ++row) {
+      RmsNorm(x.subspan(row * k, k), weight, epsilon, normed.subspan(row * k, k), serial, target);
+      QuantizeBlocks(normed, row * (k / block), (row + 1) * (k / block), target);
     }
   });
 }

@@ -23,6 +23,12 @@ class QuantizedRows {
   // REQUIRES: block is 32 or 256; k is a multiple of it; x.size() of k.
   void Assign(std::span<const float> x, std::size_t k, std::size_t block, Parallel& parallel,
               Target target = BestTarget());
+  // As Assign of what RmsNorm of `x` gives, which `normed` is set to; a row is normalised and
+  // quantised by one task, while its core has it in the cache. REQUIRES: those of RmsNorm and, with
+  // rows of weight.size(), of Assign.
+  void AssignNormed(std::span<const float> x, std::span<const float> weight, float epsilon,
+                    std::span<float> normed, std::size_t block, Parallel& parallel,
+                    Target target = BestTarget());
 
   std::size_t rows() const { return rows_; }
   std::size_t k() const { return k_; }
@@ -35,6 +41,10 @@ class QuantizedRows {
   static constexpr std::size_t SumLength(std::size_t block) { return block == 256 ? 16 : 32; }
 
  private:
+  void Resize(std::size_t size, std::size_t k, std::size_t block);
+  // Blocks [begin, end) of all of x.
+  void QuantizeBlocks(std::span<const float> x, std::size_t begin, std::size_t end, Target target);
+
   std::size_t rows_ = 0;
   std::size_t k_ = 0;
   std::size_t block_ = 32;

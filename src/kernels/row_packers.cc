@@ -55,6 +55,7 @@ void PackQ4_0(const std::byte* block, std::size_t r, std::uint8_t* chunk) {
   PackNibbles32(block + 2, chunk + layout.low() + 4 * r);
 }
 
+// Also of blocks with a zero: the layout is the same.
 void PackQ4_1(const std::byte* block, std::size_t r, std::uint8_t* chunk) {
   constexpr PackedLayout layout = LayoutOf(PackedForm::kU4x32Offset);
   Copy2(block, chunk + 2 * r);
@@ -158,6 +159,11 @@ constexpr PackedType InBytes(float unit = 1.0F) {
 }
 
 }  // namespace
+
+const PackedType& PackedTypeWithZeros() {
+  static constexpr PackedType type = {PackedForm::kU4x32Zero, &PackQ4_1, 1};
+  return type;
+}
 
 const PackedType* FindPackedType(DType dtype) {
   using enum PackedForm;

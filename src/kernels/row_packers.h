@@ -23,5 +23,7 @@ struct PackedType {
 
 // Null if weights of this type cannot be packed.
 const PackedType* FindPackedType(DType dtype);
+// Of blocks as PackedWeights::MakeWithZeros takes them.
+const PackedType& PackedTypeWithZeros();
 
 }  // namespace shoal::kernels

@@ -105,7 +105,7 @@ class BlockMaker {
   }
 
  private:
-  // d and m of every row, in one group of inputs.
+  // d and zero of every row, in one group of inputs.
   bool ReadGroup(std::size_t group) {
     const std::size_t bytes = Info(matrix_.scale_dtype).block_bytes;
     std::array<float, kTileRows> scales = {};
@@ -116,10 +116,8 @@ class BlockMaker {
     bool finite = true;
     for (std::size_t r = 0; r < count_; ++r) {
       d_[r] = kernels::F16FromFloat(scales[r]);
-      const float zero = static_cast<float>(ZeroOf(matrix_, group, begin_ + r));
-      m_[r] = kernels::F16FromFloat(-kernels::FloatFromF16(d_[r]) * zero);
-      finite = finite && std::isfinite(kernels::FloatFromF16(d_[r])) &&
-               std::isfinite(kernels::FloatFromF16(m_[r]));
+      zero_[r] = kernels::F16FromFloat(static_cast<float>(ZeroOf(matrix_, group, begin_ + r)));
+      finite = finite && std::isfinite(kernels::FloatFromF16(d_[r]));
     }
     return finite;
   }
@@ -160,12 +158,12 @@ class BlockMaker {
     }
   }
 
-  // d, (m,) and the 16 bytes.
+  // d, (zero,) and the 16 bytes.
   void Write(std::size_t r, std::size_t block) {
     const std::size_t bytes = Info(out_.dtype).block_bytes;
     std::byte* to = out_.blocks.data() + ((begin_ + r) * (matrix_.k / kBlock) + block) * bytes;
     std::memcpy(to, &d_[r], sizeof d_[r]);
-    if (out_.dtype == DType::kQ4_1) std::memcpy(to + 2, &m_[r], sizeof m_[r]);
+    if (out_.dtype == DType::kQ4_1) std::memcpy(to + 2, &zero_[r], sizeof zero_[r]);
     std::memcpy(to + bytes - 16, &nibbles_[0][r], 8);
     std::memcpy(to + bytes - 8, &nibbles_[1][r], 8);
   }
@@ -175,7 +173,7 @@ class BlockMaker {
   std::size_t begin_ = 0;
   std::size_t count_ = 0;
   std::array<std::uint16_t, kTileRows> d_ = {};
-  std::array<std::uint16_t, kTileRows> m_ = {};
+  std::array<std::uint16_t, kTileRows> zero_ = {};
   std::array<std::uint32_t, kTileRows> words_ = {};
   std::array<std::uint8_t, kTileRows> lower_ = {};
   std::array<std::uint8_t, kTileRows> upper_ = {};

@@ -1,5 +1,6 @@
 // Int4Matrix: a matrix as GPTQ and AWQ checkpoints have it, integers of 4 bits in groups that share
-// a scale and a zero, and what it becomes for our products: blocks of Q4_0 or Q4_1.
+// a scale and a zero, and what it becomes for our products: blocks that are packed without rounding
+// anything.
 //
 //   weight[n, k] = scale[g, n] * (q[k, n] - zero[g, n])   g: the group of input k
 #pragma once
@@ -46,19 +47,19 @@ struct Int4Matrix {
 // message begins with `name`.
 Status CheckInt4(std::string_view name, const Int4Matrix& matrix);
 
-// Q4_0 if every zero is 8, as in symmetric files: then blocks mean exactly the same. Else Q4_1.
+// Whose size the blocks have: Q4_0 if every zero is 8, as in symmetric files, else Q4_1.
 // REQUIRES: CheckInt4 passed, as for all that follow.
 DType BlockTypeOf(const Int4Matrix& matrix);
 
 struct Int4Blocks {
+  // Q4_0; or Q4_1, but with the zero as F16 where that type has an offset.
   DType dtype = DType::kQ4_0;
   AlignedBuffer blocks;  // Row by row.
   // Where the inputs of the blocks are: block input j is input order[j]. Empty: they are in order.
   std::vector<std::uint32_t> order;
 };
 
-// Scales of other types are rounded to F16. Q4_1 has F16(-scale * zero), which is off by a relative
-// 2^-12 on average: for the usual zeros about 0.002 of a step between two integers.
+// The same weights exactly, but for scales of other types, which are rounded to F16.
 // kCorruption: groups of input_groups do not have their number of inputs, or a scale is not finite.
 // kResourceExhausted: no memory.
 Result<Int4Blocks> MakeBlocks(std::string_view name, const Int4Matrix& matrix, Parallel& parallel);

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/random.h"
-#include "kernels/dequantize.h"
 #include "kernels/float16.h"
 #include "kernels/kernel_testing.h"
+#include "llm/int4_testing.h"
 #include "llm/matrix.h"
 
 namespace shoal::llm {
@@ -99,7 +99,7 @@ class Packed {
   Int4Matrix matrix_;
 };
 
-// The blocks mean the weights: exactly if symmetric, else but for the rounding of scale * zero.
+// The blocks mean the weights, exactly.
 void ExpectSame(Packed& packed, Parallel& parallel, DType dtype) {
   const Int4Matrix& matrix = packed.matrix();
   ASSERT_TRUE(CheckInt4("m", matrix).ok()) << CheckInt4("m", matrix).ToString();
@@ -107,13 +107,12 @@ void ExpectSame(Packed& packed, Parallel& parallel, DType dtype) {
   const auto blocks = MakeBlocks("m", matrix, parallel);
   ASSERT_TRUE(blocks.ok()) << blocks.status().ToString();
   EXPECT_EQ(blocks->dtype, dtype);
-  std::vector<float> values(matrix.rows * matrix.k);
-  kernels::Dequantize(dtype, blocks->blocks.bytes(), values);
-  const float tolerance = dtype == DType::kQ4_0 ? 0.0F : 0.00025F;  // Half a unit of F16 below 1.
+  const std::vector<float> values = WeightsOf(*blocks);
+  ASSERT_EQ(values.size(), matrix.rows * matrix.k);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t j = i % matrix.k;
     const std::size_t k = blocks->order.empty() ? j : blocks->order[j];
-    ASSERT_NEAR(values[i], packed.Weight(i / matrix.k, k), tolerance) << i;
+    ASSERT_EQ(values[i], packed.Weight(i / matrix.k, k)) << i;
   }
 }
 

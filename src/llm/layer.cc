@@ -111,10 +111,15 @@ Result<Matrix> LoadMatrix(const ModelWeights& model, const std::string& name, Pa
   SHOAL_ASSIGN_OR_RETURN(Int4Blocks blocks,
                          MakeBlocks(model.name() + ": " + name, *tensor->int4, parallel));
   model.Copied(tensor->int4->weights);
-  SHOAL_ASSIGN_OR_RETURN(Matrix matrix,
-                         Matrix::Make(name, blocks.dtype, blocks.blocks.bytes(),
-                                      static_cast<std::size_t>(tensor->shape[0]),
-                                      static_cast<std::size_t>(tensor->shape[1]), parallel));
+  const auto rows = static_cast<std::size_t>(tensor->shape[0]);
+  const auto k = static_cast<std::size_t>(tensor->shape[1]);
+  const std::span<const std::byte> bytes = blocks.blocks.bytes();
+  SHOAL_ASSIGN_OR_RETURN(
+      kernels::PackedWeights packed,
+      blocks.dtype == DType::kQ4_1
+          ? kernels::PackedWeights::MakeWithZeros(bytes, rows, k, parallel)
+          : kernels::PackedWeights::Make(blocks.dtype, bytes, rows, k, parallel));
+  Matrix matrix(std::move(packed));
   matrix.SetInputOrder(std::move(blocks.order));
   return matrix;
 }

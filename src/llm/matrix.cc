@@ -9,6 +9,7 @@
 #include "kernels/dequantize.h"
 #include "kernels/matvec.h"
 #include "kernels/quant_matmul.h"
+#include "kernels/rmsnorm.h"
 
 namespace shoal::llm {
 namespace {
@@ -17,6 +18,9 @@ namespace {
 bool IsAligned(std::span<const std::byte> bytes, std::size_t alignment) {
   return reinterpret_cast<std::uintptr_t>(bytes.data()) % alignment == 0;
 }
+
+// Of what is quantised in blocks of 32 or 256.
+std::size_t IndexOf(std::size_t block) { return block == 32 ? 0 : 1; }
 
 }  // namespace
 
@@ -28,8 +32,21 @@ void Activations::Assign(std::span<const float> x, std::size_t k) {
   order_.clear();
 }
 
+void Activations::AssignNormed(std::span<const float> x, std::span<const float> weight,
+                               float epsilon, std::span<float> normed, std::size_t block,
+                               Parallel& parallel) {
+  Assign(normed, weight.size());
+  if (block == 0) {
+    kernels::RmsNorm(x, weight, epsilon, normed, parallel);
+    return;
+  }
+  const std::size_t i = IndexOf(block);
+  quantized_[i].AssignNormed(x, weight, epsilon, normed, block, parallel);
+  done_[i] = true;
+}
+
 const kernels::QuantizedRows& Activations::Quantized(std::size_t block, Parallel& parallel) {
-  const std::size_t i = block == 32 ? 0 : 1;
+  const std::size_t i = IndexOf(block);
   if (!done_[i]) quantized_[i].Assign(x_, k_, block, parallel);
   done_[i] = true;
   return quantized_[i];
@@ -49,6 +66,9 @@ Activations& Activations::Ordered(std::span<const std::uint32_t> order, Parallel
   ordered_->Assign(gathered_, k_);
   return *ordered_;
 }
+
+Matrix::Matrix(kernels::PackedWeights packed)
+    : rows_(packed.rows()), k_(packed.k()), packed_(std::move(packed)) {}
 
 Result<Matrix> Matrix::Make(std::string_view name, DType dtype, std::span<const std::byte> bytes,
                             std::size_t rows, std::size_t k, Parallel& parallel) {
@@ -78,14 +98,18 @@ Result<Matrix> Matrix::Make(std::string_view name, DType dtype, std::span<const 
                                               ": there are no products with weights of type " +
                                               std::string(Info(dtype).name));
   }
-  SHOAL_ASSIGN_OR_RETURN(matrix.packed_,
+  SHOAL_ASSIGN_OR_RETURN(kernels::PackedWeights packed,
                          kernels::PackedWeights::Make(dtype, bytes, rows, k, parallel));
-  return matrix;
+  return Matrix(std::move(packed));
 }
 
 void Matrix::SetInputOrder(std::vector<std::uint32_t> order) {
   SHOAL_CHECK(order.empty() || order.size() == k_);
   input_order_ = std::move(order);
+}
+
+std::size_t Matrix::block() const {
+  return packed_ && input_order_.empty() ? kernels::LayoutOf(packed_->form()).block : 0;
 }
 
 void Matrix::Apply(Activations& x, std::span<float> y, Parallel& parallel) const {
@@ -95,9 +119,9 @@ void Matrix::Apply(Activations& x, std::span<float> y, Parallel& parallel) const
 }
 
 void Matrix::ApplyInOrder(Activations& x, std::span<float> y, Parallel& parallel) const {
-  if (IsQuantized(dtype_)) {
-    const std::size_t block = kernels::LayoutOf(packed_.form()).block;
-    kernels::QuantMatMul(packed_, x.Quantized(block, parallel), y, parallel);
+  if (packed_) {
+    const std::size_t block = kernels::LayoutOf(packed_->form()).block;
+    kernels::QuantMatMul(*packed_, x.Quantized(block, parallel), y, parallel);
     return;
   }
   // A few rows of the matrix, which stay in the cache, times all columns: a prompt reads the matrix

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,10 @@ class Activations {
  public:
   // `x` stays the caller's, and unchanged until the next Assign. REQUIRES: k > 0 divides x.size().
   void Assign(std::span<const float> x, std::size_t k);
+  // Assigns `normed`, which is set to the RmsNorm of `x`, and quantises it on the way for matrices
+  // of this block(). REQUIRES: those of RmsNorm; `normed` is as `x` of Assign.
+  void AssignNormed(std::span<const float> x, std::span<const float> weight, float epsilon,
+                    std::span<float> normed, std::size_t block, Parallel& parallel);
 
   std::size_t rows() const { return x_.size() / k_; }
   std::size_t k() const { return k_; }
@@ -46,6 +51,7 @@ class Activations {
 class Matrix {
  public:
   Matrix() = default;
+  explicit Matrix(kernels::PackedWeights packed);
 
   // Weights in rows of k, as in a file; `bytes` of types that are used as they are (F32, F16,
   // BF16) must outlive the matrix, and need not be aligned. `name` is for messages.
@@ -60,6 +66,9 @@ class Matrix {
 
   std::size_t rows() const { return rows_; }
   std::size_t k() const { return k_; }
+  // In blocks of how many numbers activations are quantised for it; 0: it takes them as floats, or
+  // in another order.
+  std::size_t block() const;
 
   // y[c, r] = row r of the matrix times row c of x. REQUIRES: x.k() == k();
   // y.size() == rows() * x.rows().
@@ -70,10 +79,12 @@ class Matrix {
 
   std::size_t rows_ = 0;
   std::size_t k_ = 0;
+  // One of the two: floats of F32 or F16, …
   DType dtype_ = DType::kF32;
   std::span<const std::byte> floats_;
   std::vector<float> widened_;  // BF16 as F32, and what is not aligned.
-  kernels::PackedWeights packed_;
+  // … or weights in blocks.
+  std::optional<kernels::PackedWeights> packed_;
   std::vector<std::uint32_t> input_order_;
 };
 

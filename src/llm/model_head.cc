@@ -3,7 +3,6 @@
 #include "base/check.h"
 #include "kernels/convert.h"
 #include "kernels/dequantize.h"
-#include "kernels/rmsnorm.h"
 #include "llm/layer.h"
 
 namespace shoal::llm {
@@ -41,8 +40,7 @@ void ModelHead::Logits(std::span<const std::uint16_t> residual, std::span<float>
   SHOAL_CHECK_EQ(residual.size() % dim_, std::size_t{0});
   row_.resize(residual.size());
   kernels::F32FromF16(residual, row_, parallel);
-  kernels::RmsNorm(row_, norm_, epsilon_, row_, parallel);
-  activations_.Assign(row_, dim_);
+  activations_.AssignNormed(row_, norm_, epsilon_, row_, output_.block(), parallel);
   output_.Apply(activations_, logits, parallel);
 }
 

@@ -1,5 +1,6 @@
 #include "llm/model_size.h"
 
+#include "kernels/packed_weights.h"
 #include "llm/model_tensors.h"
 
 namespace shoal::llm {
@@ -22,6 +23,29 @@ ModelSize MeasureModel(const ModelWeights& model, const ModelConfig& config) {
     (in_layer ? size.layer_bytes[static_cast<std::size_t>(*layer)] : size.head_bytes) += bytes;
   }
   return size;
+}
+
+std::uint64_t LoadedBytes(const ModelWeights& model, const ModelConfig& config) {
+  std::uint64_t sum = 0;
+  for (const auto& [name, tensor] : model.tensors()) {
+    const std::size_t rank = tensor.shape.rank();
+    if (rank < 2) {
+      sum += static_cast<std::uint64_t>(tensor.shape.elements()) * sizeof(float);
+      continue;
+    }
+    // Rows of an embedding are read where they are.
+    if (name == "token_embd.weight" && !config.tied_embeddings) continue;
+    const auto rows = static_cast<std::size_t>(tensor.shape[rank - 2]);
+    const auto k = static_cast<std::size_t>(tensor.shape[rank - 1]);
+    const std::uint64_t experts = rank == 3 ? static_cast<std::uint64_t>(tensor.shape[0]) : 1;
+    if (kernels::PackedWeights::Supports(tensor.dtype)) {
+      const kernels::PackedForm form = kernels::PackedWeights::FormOf(tensor.dtype);
+      sum += experts * kernels::PackedBytes(form, rows, k);
+    } else if (tensor.dtype == DType::kBF16) {
+      sum += experts * rows * k * sizeof(float);
+    }
+  }
+  return sum;
 }
 
 std::optional<std::uint64_t> CountPhones(const ModelSize& size, const ModelConfig& config,

@@ -26,8 +26,12 @@ struct ModelSize {
   std::uint64_t head_bytes = 0;            // Of the rest: embedding, output matrix, last norm.
 };
 
-// As the weights are once they are loaded. REQUIRES: `config` is the model's.
+// As the weights are in the file. REQUIRES: `config` is the model's.
 ModelSize MeasureModel(const ModelWeights& model, const ModelConfig& config);
+
+// What loading all of it takes of memory beside the mapped files: packed matrices, and floats that
+// are not used as they are in the file. REQUIRES: `config` is the model's.
+std::uint64_t LoadedBytes(const ModelWeights& model, const ModelConfig& config);
 
 struct PhoneNeeds {
   std::uint64_t memory = 0;  // Of one phone that weights and KV may take, in bytes.

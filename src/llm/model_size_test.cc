@@ -5,7 +5,8 @@
 #include <numeric>
 #include <string>
 
-#include "llm/model_testing.h"
+#include "kernels/packed_weights.h"
+#include "llm/random_model_testing.h"
 
 namespace shoal::llm {
 namespace {
@@ -24,6 +25,35 @@ TEST(ModelSizeTest, CountsLayersAndHead) {
   EXPECT_EQ(size.head_bytes, 4U * (2 * 10 * 64 + 64));
   EXPECT_EQ(size.bytes, 4 * size.parameters);
   EXPECT_EQ(size.by_type.at(DType::kF32).bytes, size.bytes);
+}
+
+// What the matrices of the model and the KV cache are made of.
+TEST(ModelSizeTest, LoadedBytesAreThoseOfPackedMatrices) {
+  for (const Architecture architecture : {Architecture::kLlama, Architecture::kQwen3Moe}) {
+    const RandomModel model(RandomModelConfig(architecture), DType::kQ8_0, 1);
+    std::uint64_t want = 0;
+    Serial serial;
+    for (const auto& [name, tensor] : model.weights().tensors()) {
+      const Shape& shape = tensor.shape;
+      if (shape.rank() == 1) want += 4 * static_cast<std::uint64_t>(shape[0]);
+      if (shape.rank() == 1 || name == "token_embd.weight") continue;
+      const std::size_t experts = shape.rank() == 3 ? static_cast<std::size_t>(shape[0]) : 1;
+      const auto packed = kernels::PackedWeights::Make(
+          tensor.dtype, tensor.bytes.first(tensor.bytes.size() / experts),
+          static_cast<std::size_t>(shape[shape.rank() - 2]),
+          static_cast<std::size_t>(shape[shape.rank() - 1]), serial);
+      want += experts * packed->bytes();
+    }
+    EXPECT_EQ(LoadedBytes(model.weights(), model.config()), want);
+  }
+  ModelConfig config = RandomModelConfig(Architecture::kQwen3);
+  const RandomModel floats(config, DType::kF16, 1);
+  // Norms: 5 layers of 2 x 64 + 2 x 16, and the last.
+  EXPECT_EQ(LoadedBytes(floats.weights(), floats.config()), 4U * (5 * (2 * 64 + 2 * 16) + 64));
+  const std::uint64_t separate =
+      LoadedBytes(RandomModel(config, DType::kQ8_0, 1).weights(), config);
+  config.tied_embeddings = true;
+  EXPECT_EQ(LoadedBytes(RandomModel(config, DType::kQ8_0, 1).weights(), config), separate);
 }
 
 TEST(ModelSizeTest, PhonesHoldWholeLayers) {

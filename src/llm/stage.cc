@@ -112,14 +112,16 @@ void Stage::Forward(std::span<std::uint16_t> residual, std::span<const StageRow>
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = *layers_[i];
     kernels::F32FromF16(residual, x, parallel);
-    kernels::RmsNorm(x, layer.attention_norm, config_.rms_eps, normed, parallel);
+    activations_.AssignNormed(x, layer.attention_norm, config_.rms_eps, normed, layer.q.block(),
+                              parallel);
     Attention(i, rows, parallel);
     kernels::Add(x, added, x, parallel);
-    kernels::RmsNorm(x, layer.ffn_norm, config_.rms_eps, normed, parallel);
+    const Matrix& next = config_.experts > 0 ? layer.router : layer.experts[0].gate;
+    activations_.AssignNormed(x, layer.ffn_norm, config_.rms_eps, normed, next.block(), parallel);
     if (config_.experts > 0) {
       Mixture(layer, count, parallel);
     } else {
-      Dense(layer.experts[0], normed, added, parallel);
+      Dense(layer.experts[0], added, parallel);
     }
     kernels::Add(x, added, x, parallel);
     kernels::F16FromF32(x, residual, parallel);
@@ -130,7 +132,6 @@ void Stage::Attention(std::size_t layer, std::span<const StageRow> rows, Paralle
   const Layer& weights = *layers_[layer];
   const std::size_t count = rows.size();
   const std::size_t dim = Size(config_.dim);
-  activations_.Assign(std::span<const float>(normed_).first(count * dim), dim);
   weights.q.Apply(activations_, Fit(q_, count * weights.q.rows()), parallel);
   weights.k.Apply(activations_, Fit(k_, count * weights.k.rows()), parallel);
   weights.v.Apply(activations_, Fit(v_, count * weights.v.rows()), parallel);
@@ -221,13 +222,10 @@ void Stage::AttendAll(std::size_t layer, std::span<const StageRow> rows, Paralle
   });
 }
 
-void Stage::Dense(const FeedForward& ffn, std::span<const float> x, std::span<float> y,
-                  Parallel& parallel) {
-  const std::size_t dim = Size(config_.dim);
-  const std::size_t count = x.size() / dim;
+void Stage::Dense(const FeedForward& ffn, std::span<float> y, Parallel& parallel) {
+  const std::size_t count = activations_.rows();
   const std::span<float> gate = Fit(gate_, count * ffn.gate.rows());
   const std::span<float> up = Fit(up_, count * ffn.up.rows());
-  activations_.Assign(x, dim);
   ffn.gate.Apply(activations_, gate, parallel);
   ffn.up.Apply(activations_, up, parallel);
   kernels::Silu(gate, gate, parallel);
@@ -242,7 +240,6 @@ void Stage::Mixture(const Layer& layer, std::size_t count, Parallel& parallel) {
   const std::size_t experts = Size(config_.experts);
   const std::span<const float> normed = std::span<const float>(normed_).first(count * dim);
   std::vector<float> probabilities(count * experts);
-  activations_.Assign(normed, dim);
   layer.router.Apply(activations_, probabilities, parallel);
   kernels::Softmax(probabilities, experts, probabilities, parallel);
   const std::span<float> out = Fit(expert_out_, dim);
@@ -251,7 +248,8 @@ void Stage::Mixture(const Layer& layer, std::size_t count, Parallel& parallel) {
     std::fill(sum.begin(), sum.end(), 0.0F);
     const auto row = std::span<const float>(probabilities).subspan(r * experts, experts);
     for (const Choice& choice : ChooseExperts(row, Size(config_.experts_used))) {
-      Dense(layer.experts[choice.expert], normed.subspan(r * dim, dim), out, parallel);
+      activations_.Assign(normed.subspan(r * dim, dim), dim);
+      Dense(layer.experts[choice.expert], out, parallel);
       kernels::Axpy(choice.weight, out, sum, parallel);
     }
   }

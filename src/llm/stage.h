@@ -49,12 +49,12 @@ class Stage {
                Parallel& parallel);
 
  private:
+  // Attention, Dense and Mixture work on what activations_ hold.
   void Attention(std::size_t layer, std::span<const StageRow> rows, Parallel& parallel);
   void PrepareHeads(const Layer& layer, std::size_t count, Parallel& parallel);
   void StoreKv(std::size_t layer, std::span<const StageRow> rows);
   void AttendAll(std::size_t layer, std::span<const StageRow> rows, Parallel& parallel);
-  void Dense(const FeedForward& ffn, std::span<const float> x, std::span<float> y,
-             Parallel& parallel);
+  void Dense(const FeedForward& ffn, std::span<float> y, Parallel& parallel);
   void Mixture(const Layer& layer, std::size_t count, Parallel& parallel);
 
   ModelConfig config_;
