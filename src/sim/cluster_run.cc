@@ -8,21 +8,22 @@
 #include <utility>
 
 #include "agent/agent.h"
-#include "agent/layer_source.h"
 #include "agent/probe.h"
 #include "base/check.h"
 #include "base/parallel.h"
 #include "coordinator/coordinator.h"
 #include "kernels/revision.h"
 #include "llm/config_text.h"
+#include "pipeline/layer_store.h"
 #include "sim/world.h"
+#include "wire/piece.h"
 
 namespace shoal::sim {
 namespace {
 
 constexpr NodeId kHead{1};
 constexpr std::size_t kPositions = 4096;
-constexpr std::uint64_t kLayerBytes = 100'000;
+constexpr std::uint64_t kLayerBytes = 100'000;  // More than one of the toy's.
 constexpr std::uint64_t kKvBytes = 128;  // Of a position in a layer.
 
 // Answers outlive the head's process here as they do on flash.
@@ -48,31 +49,66 @@ class NoProbe final : public agent::Probe {
   void Read(wire::pb::Telemetry& /*telemetry*/) override {}
 };
 
-// Layers come after a moment, as from flash or over a fast link.
-class ToyLayerSource final : public agent::LayerSource {
- public:
-  ToyLayerSource(const ToyModel& model, const Surroundings& around)
-      : model_(model), around_(around) {}
-  ~ToyLayerSource() override { around_.clock.Cancel(timer_); }
+// A phone's flash: how many chunks of each layer are on it. Survives its process.
+using Flash = std::map<std::string, std::uint32_t>;
 
-  void Load(const wire::pb::Assign& assign, const llm::ModelConfig& /*config*/,
-            UniqueFunction<void(Progress)> /*progress*/,
-            UniqueFunction<void(Result<agent::Layers>)> done) override {
-    around_.clock.Cancel(timer_);
-    const auto first = model_.layers().begin();
-    agent::Layers layers(first + assign.first(), first + assign.end());
-    const auto delay = std::chrono::milliseconds(around_.random.Between(1, 300));
-    timer_ = around_.clock.CallAfter(
-        delay, [layers = std::move(layers), done = std::move(done)]() mutable {
-          done(std::move(layers));
-        });
-  }
-  std::vector<std::string> Cached() const override { return {}; }
+class ToyBytes final : public pipeline::LayerBytes {
+ public:
+  explicit ToyBytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::span<const std::byte> bytes() const override { return bytes_; }
 
  private:
-  const ToyModel& model_;
+  const std::span<const std::byte> bytes_;
+};
+
+// Keeps no bytes of its own: those of a layer that is whole are the model's.
+class ToyStore final : public pipeline::LayerStore {
+ public:
+  ToyStore(const ToyModel& model, Flash& flash, const Surroundings& around)
+      : flash_(flash), around_(around) {
+    for (const ToyModel::File& file : model.files()) files_[file.name.sha256()] = &file;
+  }
+
+  std::shared_ptr<const pipeline::LayerBytes> Find(const std::string& sha256) override {
+    const auto found = flash_.find(sha256);
+    if (found == flash_.end()) return nullptr;
+    const std::span<const std::byte> bytes = files_.at(sha256)->bytes.bytes();
+    if (found->second < pipeline::ChunkCount(bytes.size())) return nullptr;
+    return std::make_shared<ToyBytes>(bytes);
+  }
+  std::vector<std::string> Whole() const override {
+    std::vector<std::string> whole;
+    for (const auto& [sha256, chunks] : flash_) {
+      if (chunks == pipeline::ChunkCount(files_.at(sha256)->bytes.size())) whole.push_back(sha256);
+    }
+    return whole;
+  }
+  void Open(const wire::pb::LayerFile& layer,
+            UniqueFunction<void(Result<std::uint32_t>)> done) override {
+    Later([done = std::move(done), chunks = flash_[layer.sha256()]]() mutable { done(chunks); });
+  }
+  void Append(const wire::pb::LayerFile& layer, std::uint32_t chunk, std::vector<std::byte> bytes,
+              UniqueFunction<void(Status)> done) override {
+    Status status;
+    if (ToyHash(bytes) != layer.chunks().substr(chunk * sizeof(wire::Sha256Bytes),
+                                                sizeof(wire::Sha256Bytes))) {
+      status = Status(Code::kCorruption, "another hash");
+    } else {
+      flash_[layer.sha256()] = chunk + 1;
+    }
+    Later([done = std::move(done), status]() mutable { done(status); });
+  }
+
+ private:
+  // Flash takes its time.
+  void Later(UniqueFunction<void()> task) {
+    around_.clock.CallAfter(std::chrono::microseconds(around_.random.Between(50, 5000)),
+                            std::move(task));
+  }
+
+  Flash& flash_;
   const Surroundings around_;
-  TimerId timer_{};
+  std::map<std::string, const ToyModel::File*> files_;
 };
 
 // What those who ask have seen. Outside the world: it survives everything.
@@ -137,17 +173,16 @@ class Asker final : public pipeline::AnswerEvents {
 
 class HeadProgram final : public Program {
  public:
-  HeadProgram(const Surroundings& around, const ToyModel& model, Witness& witness,
+  HeadProgram(const Surroundings& around, const ToyModel& model, Flash& flash, Witness& witness,
               std::function<void(const std::string&)> news)
-      : around_(around), witness_(witness) {
+      : around_(around), witness_(witness), layers_(model, flash, around) {
     ++witness.head_starts;
     coordinator::CoordinatorOptions options;
     options.model.id = "toy";
     options.model.config = llm::ConfigText(model.config());
-    for (std::size_t i = 0; i < model.layers().size(); ++i) {
-      wire::pb::LayerFile file;
-      file.set_bytes(kLayerBytes);
-      options.model.layers.push_back(std::move(file));
+    for (const ToyModel::File& file : model.files()) {
+      options.model.layers.push_back(file.name);
+      flash[file.name.sha256()] = pipeline::ChunkCount(file.bytes.size());
     }
     options.model.positions = kPositions;
     options.model.kv_bytes_per_position = static_cast<std::uint64_t>(model.config().kv_dim()) * 4;
@@ -160,7 +195,7 @@ class HeadProgram final : public Program {
     SHOAL_CHECK(head.ok());
     coordinator_ = std::make_unique<coordinator::Coordinator>(
         Seams{around.clock, around.network, around.executor, around.random}, std::move(options),
-        std::make_shared<pipeline::HeadModel>(*std::move(head), serial_), witness.store);
+        std::make_shared<pipeline::HeadModel>(*std::move(head), serial_), layers_, witness.store);
     for (std::size_t i = 0; i < witness.questions.size() && i < witness.heard.size(); ++i) {
       askers_.push_back(std::make_unique<Asker>(witness, i));
       if (witness.complete[i]) continue;
@@ -192,14 +227,16 @@ class HeadProgram final : public Program {
   const Surroundings around_;
   Witness& witness_;
   Serial serial_;
+  ToyStore layers_;
   std::vector<std::unique_ptr<Asker>> askers_;
   std::unique_ptr<coordinator::Coordinator> coordinator_;
 };
 
 class AgentProgram final : public Program {
  public:
-  AgentProgram(const Surroundings& around, const ToyModel& model, std::uint64_t memory)
-      : layers_(model, around) {
+  AgentProgram(const Surroundings& around, const ToyModel& model, Flash& flash,
+               std::uint64_t memory)
+      : layers_(model, flash, around) {
     agent::AgentOptions options;
     options.head = kHead;
     options.head_address = "sim:1";
@@ -214,7 +251,7 @@ class AgentProgram final : public Program {
  private:
   Serial serial_;
   NoProbe probe_;
-  ToyLayerSource layers_;
+  ToyStore layers_;
   std::unique_ptr<agent::Agent> agent_;
 };
 
@@ -295,16 +332,17 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
 
   World world({.seed = options.seed, .faults = options.faults, .link = {}});
   if (transcript) world.SetTranscript(transcript);
+  std::map<NodeId, Flash> flash;
   HeadProgram* head = nullptr;
   world.AddNode(kHead, [&](const Surroundings& around) {
     auto program = std::make_unique<HeadProgram>(
-        around, model, witness, [&world](const std::string& line) { world.Say(kHead, line); });
+        around, model, flash[kHead], witness, [&world](const std::string& line) { world.Say(kHead, line); });
     head = program.get();
     return program;
   });
   for (std::uint32_t i = 0; i < options.nodes; ++i) {
     world.AddNode(NodeId{i + 2}, [&](const Surroundings& around) {
-      return std::make_unique<AgentProgram>(around, model, options.node_bytes);
+      return std::make_unique<AgentProgram>(around, model, flash[around.self], options.node_bytes);
     });
   }
   const auto over = [&] {

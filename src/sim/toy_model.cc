@@ -1,18 +1,32 @@
 #include "sim/toy_model.h"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/parallel.h"
 #include "base/random.h"
 #include "kernels/quantize.h"
 #include "llm/engine.h"
+#include "llm/layer.h"
+#include "llm/layer_file.h"
 #include "llm/model_tensors.h"
+#include "pipeline/layer_store.h"
+#include "wire/piece.h"
 
 namespace shoal::sim {
+
+std::string ToyHash(std::span<const std::byte> bytes) {
+  Fingerprint hash;
+  hash.AddBytes(bytes);
+  std::string text = std::to_string(hash.value());
+  text.resize(sizeof(wire::Sha256Bytes), '.');
+  return text;
+}
 
 ToyModel::ToyModel(std::int64_t layers, std::int64_t dim, std::uint64_t seed) : weights_("toy") {
   config_.layers = layers;
@@ -49,8 +63,25 @@ ToyModel::ToyModel(std::int64_t layers, std::int64_t dim, std::uint64_t seed) : 
   }
   Serial serial;
   for (std::int64_t i = 0; i < layers; ++i) {
-    layers_.push_back(
-        std::make_shared<const llm::Layer>(*llm::LoadLayer(weights_, config_, i, serial)));
+    const auto layer = llm::LoadLayer(weights_, config_, i, serial);
+    SHOAL_CHECK(layer.ok());
+    File file;
+    file.bytes = *AlignedBuffer::Make(llm::LayerFileBytes(*layer, config_));
+    std::byte* at = file.bytes.data();
+    const Status written =
+        llm::WriteLayer(*layer, config_, [&](std::span<const std::byte> bytes) -> Status {
+          at = std::copy(bytes.begin(), bytes.end(), at);
+          return {};
+        });
+    SHOAL_CHECK(written.ok());
+    file.name.set_bytes(file.bytes.size());
+    for (std::uint32_t c = 0; c < pipeline::ChunkCount(file.bytes.size()); ++c) {
+      *file.name.mutable_chunks() +=
+          ToyHash(file.bytes.bytes().subspan(c * wire::kChunkBytes,
+                                             pipeline::ChunkSize(file.bytes.size(), c)));
+    }
+    file.name.set_sha256(ToyHash(std::as_bytes(std::span(file.name.chunks()))));
+    files_.push_back(std::move(file));
   }
 }
 

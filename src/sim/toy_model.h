@@ -6,14 +6,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
-#include "llm/layer.h"
 #include "llm/model_config.h"
 #include "llm/model_weights.h"
+#include "tensor/aligned_buffer.h"
+#include "wire/control.h"
 
 namespace shoal::sim {
+
+// Stands for a SHA-256 in a world without enemies.
+std::string ToyHash(std::span<const std::byte> bytes);
 
 class ToyModel {
  public:
@@ -23,8 +28,13 @@ class ToyModel {
 
   const llm::ModelConfig& config() const { return config_; }
   const llm::ModelWeights& weights() const { return weights_; }
-  // All of them, loaded once and shared by whoever holds some.
-  const std::vector<std::shared_ptr<const llm::Layer>>& layers() const { return layers_; }
+
+  // A layer as it travels.
+  struct File {
+    AlignedBuffer bytes;
+    wire::pb::LayerFile name;
+  };
+  const std::vector<File>& files() const { return files_; }
 
   // What the model answers on one device, without anything between its layers.
   std::vector<std::int32_t> Answer(const std::vector<std::int32_t>& prompt,
@@ -34,7 +44,7 @@ class ToyModel {
   llm::ModelConfig config_;
   std::list<std::vector<std::byte>> bytes_;
   llm::ModelWeights weights_;
-  std::vector<std::shared_ptr<const llm::Layer>> layers_;
+  std::vector<File> files_;
 };
 
 }  // namespace shoal::sim
