@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kernels/revision.h"
-#include "llm/config_text.h"
+#include "llm/model_config_text.h"
 
 namespace shoal::agent {
 namespace {
@@ -148,7 +148,7 @@ void Agent::OnAssign(const wire::pb::Assign& assign) {
   const auto refuse = [&](const std::string& problem) {
     SendState(assign.epoch(), wire::pb::StageState::FAILED, problem, {});
   };
-  Result<llm::ModelConfig> config = llm::ParseConfig(assign.config());
+  Result<llm::ModelConfig> config = llm::ParseConfig("the assignment", assign.config());
   if (!config.ok()) return refuse(config.status().ToString());
   if (assign.first() >= assign.end() || assign.end() > config->layers ||
       assign.layers_size() != static_cast<int>(assign.end() - assign.first()) ||

@@ -162,8 +162,7 @@ void LayerFetcher::TryAnother(const std::string& why) {
   fetch_->source = NodeId{0};
   bad_.clear();
   clock_.CallAfter(kRetryAfter, [this, call = call_] {
-    if (call == call_ && loading_ && fetch_ && !fetch_->storing &&
-        fetch_->source == NodeId{0}) {
+    if (call == call_ && loading_ && fetch_ && !fetch_->storing && fetch_->source == NodeId{0}) {
       Ask();
     }
   });
@@ -189,8 +188,7 @@ Result<Layers> LayerFetcher::Map() {
     if (mapped->bytes == nullptr) {
       return Status(Code::kUnavailable, "a layer has vanished from the store");
     }
-    SHOAL_ASSIGN_OR_RETURN(mapped->layer,
-                           llm::ReadLayer("layer", mapped->bytes->bytes(), config_));
+    SHOAL_ASSIGN_OR_RETURN(mapped->layer, llm::ReadLayer("layer", mapped->bytes->bytes(), config_));
     layers.emplace_back(mapped, &mapped->layer);
   }
   return layers;

@@ -1,6 +1,6 @@
 // LayerFetcher: where a node gets the layers that it is given to hold. Those that its store has are
-// mapped; the others are fetched chunk by chunk from other nodes that have them or from the head, checked, and stored.
-// Whatever has come stays: a fetch that was broken off goes on where it was.
+// mapped; the others are fetched chunk by chunk from other nodes that have them or from the head,
+// checked, and stored. Whatever has come stays: a fetch that was broken off goes on where it was.
 //
 // Belongs to one event loop. Its owner passes on what the network says.
 #pragma once

@@ -22,8 +22,8 @@ std::size_t PositionsFor(std::size_t tokens) {
 }  // namespace
 
 Coordinator::Coordinator(const Seams& seams, CoordinatorOptions options,
-                         std::shared_ptr<pipeline::HeadModel> model,
-                         pipeline::LayerStore& layers, pipeline::AnswerStore& store)
+                         std::shared_ptr<pipeline::HeadModel> model, pipeline::LayerStore& layers,
+                         pipeline::AnswerStore& store)
     : seams_(seams),
       options_(std::move(options)),
       model_(std::move(model)),
@@ -31,7 +31,8 @@ Coordinator::Coordinator(const Seams& seams, CoordinatorOptions options,
       book_(seams.clock, store, options_.model.id),
       replica_(seams, model_, options_.replica, *this),
       // Above all epochs of former lives: a frame of theirs must not look like one of ours.
-      formation_(seams, roster_, options_.model, replica_, server_, seams.random.Bits() << 32U, *this) {
+      formation_(seams, roster_, options_.model, replica_, server_, seams.random.Bits() << 32U,
+                 *this) {
   seams_.network.Attach(this);
   waiting_since_ = last_tick_ = seams_.clock.Now();
   for (const std::string& id : book_.Restore()) queue_.push_back(id);

@@ -45,8 +45,8 @@ class Coordinator final : public NetworkEvents,
                           private pipeline::ReplicaEvents,
                           private FormationEvents {
  public:
-  // Everything outlives it. Attaches itself to the network, and goes on with what `store` holds. `layers`
-  // has all of the model.
+  // Everything outlives it. Attaches itself to the network, and goes on with what `store` holds.
+  // `layers` has all of the model.
   Coordinator(const Seams& seams, CoordinatorOptions options,
               std::shared_ptr<pipeline::HeadModel> model, pipeline::LayerStore& layers,
               pipeline::AnswerStore& store);

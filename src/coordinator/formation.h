@@ -24,7 +24,7 @@ namespace shoal::coordinator {
 // What is served.
 struct ModelPlan {
   std::string id;      // Names it.
-  std::string config;  // llm::ConfigText
+  std::string config;  // llm::SerializeConfig
   std::vector<wire::pb::LayerFile> layers;
   std::uint64_t kv_bytes_per_position = 0;  // In one layer.
   std::size_t positions = 0;                // Of all answers together.
@@ -49,7 +49,7 @@ class Formation {
  public:
   // Everything outlives it. `epoch_base`: epochs are numbers above it.
   Formation(const Seams& seams, Roster& roster, const ModelPlan& model, pipeline::Replica& replica,
-            std::uint64_t epoch_base, FormationEvents& events);
+            pipeline::LayerServer& server, std::uint64_t epoch_base, FormationEvents& events);
   ~Formation();
   Formation(const Formation&) = delete;
   Formation& operator=(const Formation&) = delete;

@@ -18,8 +18,8 @@ struct Member {
   wire::pb::NodeHello hello;
   wire::pb::Telemetry telemetry;
   Instant heard;
-  bool greeted = false;   // Its hello has come.
-  bool draining = false;  // Gets nothing new to do.
+  bool greeted = false;          // Its hello has come.
+  bool draining = false;         // Gets nothing new to do.
   std::set<std::string> layers;  // SHA-256 of those that it has on its flash.
 };
 

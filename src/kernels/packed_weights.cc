@@ -29,6 +29,19 @@ Result<PackedWeights> PackedWeights::MakeWithZeros(std::span<const std::byte> bl
   return Pack(PackedTypeWithZeros(), DType::kQ4_1, blocks, rows, k, parallel);
 }
 
+PackedWeights PackedWeights::Refer(PackedForm form, float unit, std::size_t rows, std::size_t k,
+                                   std::span<const std::byte> data) {
+  SHOAL_CHECK_EQ(k % LayoutOf(form).block, std::size_t{0});
+  SHOAL_CHECK_EQ(data.size(), PackedBytes(form, rows, k));
+  PackedWeights packed;
+  packed.data_ = data;
+  packed.form_ = form;
+  packed.unit_ = unit;
+  packed.rows_ = rows;
+  packed.k_ = k;
+  return packed;
+}
+
 Result<PackedWeights> PackedWeights::Pack(const PackedType& type, DType blocks_of,
                                           std::span<const std::byte> blocks, std::size_t rows,
                                           std::size_t k, Parallel& parallel) {
@@ -42,6 +55,7 @@ Result<PackedWeights> PackedWeights::Pack(const PackedType& type, DType blocks_o
   packed.rows_ = rows;
   packed.k_ = k;
   SHOAL_ASSIGN_OR_RETURN(packed.buffer_, AlignedBuffer::Make(PackedBytes(packed.form_, rows, k)));
+  packed.data_ = packed.buffer_.bytes();
   auto* const to = reinterpret_cast<std::uint8_t*>(packed.buffer_.data());
   const std::byte* const from = blocks.data();
   const std::size_t chunk_bytes = LayoutOf(packed.form_).bytes();

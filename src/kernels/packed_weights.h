@@ -22,6 +22,9 @@
 
 namespace shoal::kernels {
 
+// Raised with every change of a form or of a layout: packed weights are kept in files.
+inline constexpr std::uint32_t kPackedRevision = 1;
+
 inline constexpr std::size_t kPackedRows = 8;
 
 enum class PackedForm : std::uint8_t {
@@ -35,6 +38,8 @@ enum class PackedForm : std::uint8_t {
   kI8x256,        // d s q, sub-blocks of 16: Q3_K, IQ4_XS, IQ2, IQ3.
   kI8x256Minima,  // d s q - e t, sub-blocks of 16: Q2_K, Q5_K.
 };
+
+inline constexpr std::size_t kPackedForms = 9;
 
 struct PackedLayout {
   std::size_t block;        // k of a chunk.
@@ -100,6 +105,11 @@ class PackedWeights {
   static Result<PackedWeights> MakeWithZeros(std::span<const std::byte> blocks, std::size_t rows,
                                              std::size_t k, Parallel& parallel);
 
+  // Weights that were packed before and stay the caller's: `data` must outlive them. REQUIRES: k is
+  // a multiple of the form's block, and data.size() == PackedBytes(form, rows, k).
+  static PackedWeights Refer(PackedForm form, float unit, std::size_t rows, std::size_t k,
+                             std::span<const std::byte> data);
+
   PackedForm form() const { return form_; }
   // What results are multiplied with: 1, or a smaller power of two.
   float unit() const { return unit_; }
@@ -108,16 +118,18 @@ class PackedWeights {
   std::size_t groups() const { return (rows_ + kPackedRows - 1) / kPackedRows; }
   std::size_t group_bytes() const { return k_ / LayoutOf(form_).block * LayoutOf(form_).bytes(); }
   const std::uint8_t* group(std::size_t g) const {
-    return reinterpret_cast<const std::uint8_t*>(buffer_.data()) + g * group_bytes();
+    return reinterpret_cast<const std::uint8_t*>(data_.data()) + g * group_bytes();
   }
-  std::size_t bytes() const { return buffer_.size(); }
+  // The same bytes on every CPU.
+  std::span<const std::byte> data() const { return data_; }
 
  private:
   static Result<PackedWeights> Pack(const PackedType& type, DType blocks_of,
                                     std::span<const std::byte> blocks, std::size_t rows,
                                     std::size_t k, Parallel& parallel);
 
-  AlignedBuffer buffer_;
+  AlignedBuffer buffer_;  // Empty if they are the caller's.
+  std::span<const std::byte> data_;
   PackedForm form_ = PackedForm::kU4x32;
   float unit_ = 1;
   std::size_t rows_ = 0;

@@ -70,6 +70,13 @@ class Matrix {
   // in another order.
   std::size_t block() const;
 
+  // As it is in memory: packed weights, or null and floats of float_type(), which is F32 or F16.
+  const kernels::PackedWeights* packed() const { return packed_ ? &*packed_ : nullptr; }
+  std::span<const std::byte> floats() const { return floats_; }
+  DType float_type() const { return dtype_; }
+  // Empty: as they are.
+  std::span<const std::uint32_t> input_order() const { return input_order_; }
+
   // y[c, r] = row r of the matrix times row c of x. REQUIRES: x.k() == k();
   // y.size() == rows() * x.rows().
   void Apply(Activations& x, std::span<float> y, Parallel& parallel) const;

@@ -42,7 +42,7 @@ TEST(ModelSizeTest, LoadedBytesAreThoseOfPackedMatrices) {
           tensor.dtype, tensor.bytes.first(tensor.bytes.size() / experts),
           static_cast<std::size_t>(shape[shape.rank() - 2]),
           static_cast<std::size_t>(shape[shape.rank() - 1]), serial);
-      want += experts * packed->bytes();
+      want += experts * packed->data().size();
     }
     EXPECT_EQ(LoadedBytes(model.weights(), model.config()), want);
   }

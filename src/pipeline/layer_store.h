@@ -1,5 +1,5 @@
-// LayerStore: the layers that a node or the head keeps, as they are used in memory. On flash in os/,
-// in memory in sim/.
+// LayerStore: the layers that a node or the head keeps, as they are used in memory. On flash in
+// os/, in memory in sim/.
 //
 // Belongs to one event loop: calls are made on it, and callbacks come on it, never inside a call.
 #pragma once

@@ -13,7 +13,7 @@
 #include "base/parallel.h"
 #include "coordinator/coordinator.h"
 #include "kernels/revision.h"
-#include "llm/config_text.h"
+#include "llm/model_config_text.h"
 #include "pipeline/layer_store.h"
 #include "sim/world.h"
 #include "wire/piece.h"
@@ -24,7 +24,7 @@ namespace {
 constexpr NodeId kHead{1};
 constexpr std::size_t kPositions = 4096;
 constexpr std::uint64_t kLayerBytes = 100'000;  // More than one of the toy's.
-constexpr std::uint64_t kKvBytes = 128;  // Of a position in a layer.
+constexpr std::uint64_t kKvBytes = 128;         // Of a position in a layer.
 
 // Answers outlive the head's process here as they do on flash.
 class MemoryStore final : public pipeline::AnswerStore {
@@ -90,8 +90,8 @@ class ToyStore final : public pipeline::LayerStore {
   void Append(const wire::pb::LayerFile& layer, std::uint32_t chunk, std::vector<std::byte> bytes,
               UniqueFunction<void(Status)> done) override {
     Status status;
-    if (ToyHash(bytes) != layer.chunks().substr(chunk * sizeof(wire::Sha256Bytes),
-                                                sizeof(wire::Sha256Bytes))) {
+    if (ToyHash(bytes) !=
+        layer.chunks().substr(chunk * sizeof(wire::Sha256Bytes), sizeof(wire::Sha256Bytes))) {
       status = Status(Code::kCorruption, "another hash");
     } else {
       flash_[layer.sha256()] = chunk + 1;
@@ -179,7 +179,7 @@ class HeadProgram final : public Program {
     ++witness.head_starts;
     coordinator::CoordinatorOptions options;
     options.model.id = "toy";
-    options.model.config = llm::ConfigText(model.config());
+    options.model.config = llm::SerializeConfig(model.config());
     for (const ToyModel::File& file : model.files()) {
       options.model.layers.push_back(file.name);
       flash[file.name.sha256()] = pipeline::ChunkCount(file.bytes.size());
@@ -336,7 +336,8 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
   HeadProgram* head = nullptr;
   world.AddNode(kHead, [&](const Surroundings& around) {
     auto program = std::make_unique<HeadProgram>(
-        around, model, flash[kHead], witness, [&world](const std::string& line) { world.Say(kHead, line); });
+        around, model, flash[kHead], witness,
+        [&world](const std::string& line) { world.Say(kHead, line); });
     head = program.get();
     return program;
   });

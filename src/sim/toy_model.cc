@@ -76,9 +76,8 @@ ToyModel::ToyModel(std::int64_t layers, std::int64_t dim, std::uint64_t seed) : 
     SHOAL_CHECK(written.ok());
     file.name.set_bytes(file.bytes.size());
     for (std::uint32_t c = 0; c < pipeline::ChunkCount(file.bytes.size()); ++c) {
-      *file.name.mutable_chunks() +=
-          ToyHash(file.bytes.bytes().subspan(c * wire::kChunkBytes,
-                                             pipeline::ChunkSize(file.bytes.size(), c)));
+      *file.name.mutable_chunks() += ToyHash(file.bytes.bytes().subspan(
+          c * wire::kChunkBytes, pipeline::ChunkSize(file.bytes.size(), c)));
     }
     file.name.set_sha256(ToyHash(std::as_bytes(std::span(file.name.chunks()))));
     files_.push_back(std::move(file));
