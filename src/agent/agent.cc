@@ -42,11 +42,12 @@ Agent::Agent(const Seams& seams, AgentOptions options, pipeline::LayerStore& sto
       stage_(std::make_shared<pipeline::NodeStage>()) {
   seams_.network.Attach(this);
   Dial();
+  ping_timer_ = seams_.clock.CallAfter(kPingInterval, [this] { PingAll(); });
 }
 
 Agent::~Agent() {
   seams_.network.Attach(nullptr);
-  for (const TimerId timer : {dial_timer_, next_timer_, telemetry_timer_, awake_timer_}) {
+  for (const TimerId timer : {dial_timer_, next_timer_, telemetry_timer_, awake_timer_, ping_timer_}) {
     seams_.clock.Cancel(timer);
   }
 }
@@ -78,6 +79,7 @@ void Agent::OnPeerUp(NodeId peer) {
 
 void Agent::OnPeerDown(NodeId peer, const Status& why) {
   up_.erase(peer);
+  round_trips_.erase(peer);
   server_.OnPeerDown(peer);
   fetcher_.OnPeerDown(peer);
   if (peer == options_.head) {
@@ -107,8 +109,7 @@ void Agent::OnWritable(NodeId peer, Traffic traffic) {
 void Agent::OnFrame(NodeId from, Traffic traffic, Frame frame) {
   switch (traffic) {
     case Traffic::kControl:
-      if (from == options_.head) OnControl(frame);
-      return;
+      return OnControl(from, frame);
     case Traffic::kActivations:
       return OnBatchFrame(frame);
     case Traffic::kBulk:
@@ -123,9 +124,39 @@ void Agent::OnPieceFrame(NodeId from, const Frame& frame) {
   fetcher_.OnPiece(from, *piece);
 }
 
-void Agent::OnControl(const Frame& frame) {
+void Agent::PingAll() {
+  ping_timer_ = seams_.clock.CallAfter(kPingInterval, [this] { PingAll(); });
+  const auto stamp = static_cast<std::uint64_t>(seams_.clock.Now().since_origin.count());
+  for (const NodeId peer : up_) {
+    if (peer == options_.head) {
+      wire::pb::ToHead message;
+      message.set_ping(stamp);
+      Tell(message);
+    } else {
+      wire::pb::ToNode message;
+      message.set_ping(stamp);
+      (void)seams_.network.Send(peer, Traffic::kControl, wire::Encode(message)).ok();
+    }
+  }
+}
+
+void Agent::OnControl(NodeId from, const Frame& frame) {
   const Result<wire::pb::ToNode> message = wire::DecodeToNode(frame);
   if (!message.ok()) return;
+  if (message->has_pong()) {
+    const Instant sent = {Duration(static_cast<Duration::rep>(message->pong()))};
+    const Duration trip = seams_.clock.Now() - sent;
+    // A peer that makes up numbers is no nearer for it.
+    if (trip >= Duration{0} && trip < std::chrono::minutes(1)) round_trips_[from] = trip;
+    return;
+  }
+  if (message->has_ping()) {
+    wire::pb::ToNode pong;
+    pong.set_pong(message->ping());
+    (void)seams_.network.Send(from, Traffic::kControl, wire::Encode(pong)).ok();
+    return;
+  }
+  if (from != options_.head) return;
   switch (message->body_case()) {
     case wire::pb::ToNode::kAssign:
       return OnAssign(message->assign());
@@ -285,6 +316,11 @@ void Agent::TellTelemetry() {
   probe_.Read(telemetry);
   if (const std::optional<double> throttle = step_times_.Throttle()) {
     telemetry.set_throttle(*throttle);
+  }
+  for (const auto& [peer, trip] : round_trips_) {
+    wire::pb::RoundTrip& entry = *telemetry.add_round_trips();
+    entry.set_node(ToNumber(peer));
+    entry.set_milliseconds(ToMilliseconds(trip));
   }
   telemetry.set_jobs_waiting(jobs_waiting_);
   telemetry.set_epoch(epoch());

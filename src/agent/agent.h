@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -36,6 +37,7 @@ inline constexpr Duration kBusyTelemetryInterval = std::chrono::milliseconds(250
 // Radios sleep after some 100 ms without traffic and take as long to wake up.
 inline constexpr Duration kAwakeInterval = std::chrono::milliseconds(50);
 inline constexpr Duration kAwakeAfterBatch = std::chrono::seconds(1);
+inline constexpr Duration kPingInterval = std::chrono::seconds(2);
 inline constexpr Duration kDialFirst = std::chrono::milliseconds(100);
 inline constexpr Duration kDialMax = std::chrono::seconds(3);
 
@@ -76,7 +78,8 @@ class Agent final : public NetworkEvents {
   void DialLater();
   void TellTelemetry();
   void StayAwake();
-  void OnControl(const Frame& frame);
+  void PingAll();
+  void OnControl(NodeId from, const Frame& frame);
   void OnPieceFrame(NodeId from, const Frame& frame);
   void OnAssign(const wire::pb::Assign& assign);
   void OnLoaded(std::uint64_t epoch, Result<Layers> layers);
@@ -105,6 +108,7 @@ class Agent final : public NetworkEvents {
   TimerId next_timer_{};
   TimerId telemetry_timer_{};
   TimerId awake_timer_{};
+  TimerId ping_timer_{};
   Instant last_batch_{};
   Instant last_sent_{};
   bool busy_ = false;  // Batches come.
@@ -117,6 +121,7 @@ class Agent final : public NetworkEvents {
   std::uint64_t batches_done_ = 0;
   std::uint64_t batches_passed_ = 0;
   StepTimes step_times_;
+  std::map<NodeId, Duration> round_trips_;  // The last ones.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 

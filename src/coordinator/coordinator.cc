@@ -96,6 +96,12 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
       return formation_.OnState(from, message->state());
     case wire::pb::ToHead::kTrouble:
       return formation_.OnTrouble(from, message->trouble());
+    case wire::pb::ToHead::kPing: {
+      wire::pb::ToNode pong;
+      pong.set_pong(message->ping());
+      (void)seams_.network.Send(from, Traffic::kControl, wire::Encode(pong)).ok();
+      return;
+    }
     default:
       return;
   }
