@@ -3,7 +3,7 @@
 #include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
-#include <cctype>
+#include <utility>
 
 #include "os/net/http_connection_internal.h"
 #include "os/net/http_response_internal.h"
@@ -12,12 +12,6 @@ namespace shoal::os {
 namespace {
 
 constexpr std::size_t kRedirectsMax = 10;
-
-bool SameName(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
-}
 
 // Without the query, which may be long and may be a secret.
 std::string NameOf(const Url& url) {
@@ -49,18 +43,21 @@ Status CheckHeaders(const HttpHeaders& headers) {
   return {};
 }
 
-Result<std::string> RequestText(const Url& url, const HttpRequest& request, bool with_private) {
+// Up to the body. `own`: what belongs to the method.
+Result<std::string> RequestHead(std::string_view method, const Url& url, const HttpRequest& request,
+                                bool with_private, const HttpHeaders& own = {}) {
   HttpHeaders headers = {{"Host", url.Authority()},
                          {"User-Agent", "shoal"},
                          {"Accept", "*/*"},
                          {"Accept-Encoding", "identity"},
                          {"Connection", "close"}};
+  headers.insert(headers.end(), own.begin(), own.end());
   headers.insert(headers.end(), request.headers.begin(), request.headers.end());
   if (with_private) {
     headers.insert(headers.end(), request.private_headers.begin(), request.private_headers.end());
   }
   SHOAL_RETURN_IF_ERROR(CheckHeaders(headers));
-  std::string text = "GET " + url.target + " HTTP/1.1\r\n";
+  std::string text = std::string(method) + " " + url.target + " HTTP/1.1\r\n";
   for (const auto& [name, value] : headers) text += name + ": " + value + "\r\n";
   return text + "\r\n";
 }
@@ -93,13 +90,6 @@ Result<std::unique_ptr<HttpConnection>> ConnectHost(Loop& loop, const HttpClient
 }
 
 }  // namespace
-
-std::string_view HttpHead::Header(std::string_view name) const {
-  for (const auto& [key, value] : headers) {
-    if (SameName(key, name)) return value;
-  }
-  return {};
-}
 
 HttpResponse::HttpResponse(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpResponse::HttpResponse(HttpResponse&& other) noexcept = default;
@@ -134,9 +124,7 @@ Result<std::string> HttpResponse::ReadAll(std::size_t bytes_max) {
 
 HttpClient::HttpClient(Loop& loop, Options options) : loop_(loop), options_(std::move(options)) {}
 
-Result<HttpResponse> HttpClient::GetOne(const Url& url, const HttpRequest& request,
-                                        bool with_private) {
-  SHOAL_ASSIGN_OR_RETURN(const std::string text, RequestText(url, request, with_private));
+Result<HttpResponse> HttpClient::Send(const Url& url, std::string_view text) {
   if (url.https && options_.trusted == nullptr) {
     return Status(Code::kInvalidArgument,
                   "cannot verify who answers: " + options_.why_none_trusted);
@@ -147,6 +135,24 @@ Result<HttpResponse> HttpClient::GetOne(const Url& url, const HttpRequest& reque
   auto impl = std::make_unique<HttpResponse::Impl>(std::move(connection), options_.trusted);
   SHOAL_RETURN_IF_ERROR(impl->ReadHead(url));
   return HttpResponse(std::move(impl));
+}
+
+Result<HttpResponse> HttpClient::GetOne(const Url& url, const HttpRequest& request,
+                                        bool with_private) {
+  SHOAL_ASSIGN_OR_RETURN(const std::string text, RequestHead("GET", url, request, with_private));
+  return Send(url, text);
+}
+
+Result<HttpResponse> HttpClient::Post(const HttpRequest& request, std::string_view content_type,
+                                      std::string_view body) {
+  SHOAL_ASSIGN_OR_RETURN(std::string text,
+                         RequestHead("POST", request.url, request, /*with_private=*/true,
+                                     {{"Content-Type", std::string(content_type)},
+                                      {"Content-Length", std::to_string(body.size())}}));
+  text += body;
+  auto response = Send(request.url, text);
+  if (!response.ok()) return std::move(response).status().Annotate(NameOf(request.url));
+  return response;
 }
 
 Result<HttpResponse> HttpClient::Get(const HttpRequest& request) {

@@ -1,5 +1,5 @@
-// A client of web servers that fetches: GET over http and https, one connection for each
-// request, one step after the other. Everything has a deadline.
+// A client of web servers: GET and POST over http and https, one connection for each request, one
+// step after the other. Everything has a deadline.
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,17 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "base/time.h"
 #include "os/loop.h"
 #include "os/net/ca_files.h"
+#include "os/net/http_headers.h"
 #include "os/net/resolver.h"
 #include "os/net/url.h"
 
 namespace shoal::os {
-
-using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 // What a server says before the bytes come.
 struct HttpHead {
@@ -30,7 +28,7 @@ struct HttpHead {
   HttpHeaders headers;
 
   // The first of that name, in any case; empty: there is none.
-  std::string_view Header(std::string_view name) const;
+  std::string_view Header(std::string_view name) const { return FindHeader(headers, name); }
 };
 
 struct HttpRequest {
@@ -84,7 +82,13 @@ class HttpClient {
   // server cannot be reached now; kCorruption: it does not speak HTTP.
   Result<HttpResponse> Get(const HttpRequest& request);
 
+  // The same with a body, which goes to request.url and nowhere else: a redirect is the answer.
+  Result<HttpResponse> Post(const HttpRequest& request, std::string_view content_type,
+                            std::string_view body);
+
  private:
+  // `text`: the whole request.
+  Result<HttpResponse> Send(const Url& url, std::string_view text);
   Result<HttpResponse> GetOne(const Url& url, const HttpRequest& request, bool with_private);
 
   Loop& loop_;

@@ -112,6 +112,22 @@ TEST_F(HttpClientTest, PrivateHeadersStayAtTheFirstOrigin) {
   EXPECT_NE(other.requests()[0].find("\r\nA: all\r\n\r\n"), std::string::npos);
 }
 
+TEST_F(HttpClientTest, PostsABodyAndFollowsNoRedirect) {
+  Server server({"HTTP/1.1 307 Elsewhere\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"});
+  HttpClient client(loop_, {});
+  auto response = client.Post(
+      {.url = *ParseUrl(server.url() + "/a"), .headers = {}, .private_headers = {{"P", "own"}}},
+      "application/json", "{\"a\":1}\r\n\r\n");
+  ASSERT_TRUE(response.ok()) << response.status().ToString();
+  EXPECT_EQ(response->head().status, 307);
+  const std::string& request = server.requests()[0];
+  EXPECT_TRUE(request.starts_with("POST /a HTTP/1.1\r\n")) << request;
+  EXPECT_NE(request.find("\r\nContent-Type: application/json\r\nContent-Length: 11\r\nP: own\r\n"
+                         "\r\n{\"a\":1}"),
+            std::string::npos)
+      << request;
+}
+
 TEST_F(HttpClientTest, ACutBodyIsAFailure) {
   Server server({"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345"});
   auto response = Get(server.url());

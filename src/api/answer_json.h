@@ -1,0 +1,46 @@
+// AnswerJson: an answer in the JSON that OpenAI's clients read, whole or in chunks.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "api/answer_note.h"
+#include "llm/sampler.h"
+#include "llm/tokenizer.h"
+
+namespace shoal::api {
+
+struct Usage {
+  std::size_t prompt_tokens = 0;
+  std::size_t completion_tokens = 0;
+};
+
+class AnswerJson {
+ public:
+  AnswerJson(const llm::Tokenizer& tokenizer, std::string id, AnswerNote note);
+
+  // The first chunk of a chat. REQUIRES: it is one.
+  std::string RoleChunk() const;
+  // `tokens`: if the note asks for logprobs.
+  std::string TextChunk(std::string_view text, std::span<const llm::SampledToken> tokens);
+  std::string EndChunk(const std::string& finish_reason) const;
+  // If the note asks for it.
+  std::string UsageChunk(const Usage& usage) const;
+
+  // `finish_reason` empty: it goes on.
+  std::string Whole(std::string_view text, std::span<const llm::SampledToken> tokens,
+                    const std::string& finish_reason, const Usage& usage);
+
+ private:
+  struct Parts;  // What needs the JSON library.
+
+  llm::Tokenizer tokenizer_;
+  std::string id_;
+  AnswerNote note_;
+  std::size_t offset_ = 0;  // Of the next token in the text, for completions' logprobs.
+};
+
+}  // namespace shoal::api
