@@ -34,8 +34,6 @@
 
 namespace shoal::os {
 
-inline constexpr NodeId kHeadNode{1};
-
 struct MemberRecord {
   NodeId id{};
   std::string name;

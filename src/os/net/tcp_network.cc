@@ -11,6 +11,7 @@
 #include "os/net/link_internal.h"
 #include "os/net/lobby_internal.h"
 #include "os/net/openssl_internal.h"
+#include "os/net/strangers_internal.h"
 
 namespace shoal::os {
 namespace {
@@ -26,6 +27,15 @@ std::uint64_t DrawSession() {
   return session;
 }
 
+// More replacements of one peer's link within the window than a restarting phone makes.
+constexpr int kReplacementsMax = 5;
+constexpr Duration kFlappingWindow = std::chrono::seconds(10);
+
+// What an honest member that is only unlucky is not told.
+bool IsSuspicious(wire::Verdict verdict) {
+  return verdict == wire::Verdict::kWrongNode || verdict == wire::Verdict::kRevoked;
+}
+
 }  // namespace
 
 class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
@@ -38,7 +48,9 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
                      .tls = options_.tls.get(),
                      .ping_interval = options_.ping_interval,
                      .silence_max = options_.silence_max,
-                     .read_buffer = std::vector<std::byte>(kReadBytesMax)},
+                     .read_buffer = std::vector<std::byte>(kReadBytesMax),
+                     .dates = options_.judge_dates ? Dates::kJudged : Dates::kIgnored},
+        strangers_(loop, "cluster port", options_.log),
         lobby_(connections_, options_.handshake_max, *this) {
     SHOAL_CHECK(options_.tls == nullptr || options_.tls->node() == self);
   }
@@ -47,6 +59,7 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
   void Attach(NetworkEvents* events) { events_ = events; }
   Result<std::string> Listen(const std::string& address);
   void Connect(NodeId peer, const std::string& address);
+  void SetRevoked(std::set<std::uint64_t> serials);
   void Disconnect(NodeId peer);
   Status Send(NodeId to, Traffic traffic, Frame frame);
 
@@ -56,6 +69,9 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
     std::unique_ptr<Link> up;
     std::unique_ptr<Link> dialled;   // Connect has promised an event for it.
     std::unique_ptr<Link> accepted;  // Its bulk connection has not come yet.
+    // How often a newer link has replaced the one that was up, and since when.
+    Instant replaced_since{};
+    int replacements = 0;
   };
 
   void OnLinkUp(Link& link) override;
@@ -63,6 +79,7 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
   void OnLinkFrame(Link& link, Traffic traffic, Frame frame) override;
   void OnLinkWritable(Link& link, Traffic traffic) override;
   void OnGuest(std::shared_ptr<Connection> guest, const wire::Hello& hello) override;
+  void OnGuestFailed(const Connection& guest, const Status& why) override;
   bool HasRoom() const override;
 
   wire::Verdict JudgeGuest(const Connection& guest, const wire::Hello& hello);
@@ -71,6 +88,7 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
   Link::Config LinkConfig(NodeId peer, std::uint64_t session);
   void Drop(std::unique_ptr<Link>& link);
   void ForgetIfIdle(NodeId peer);
+  Status WhyReplaced(NodeId peer);
 
   Loop& loop_;
   NodeId self_;
@@ -79,7 +97,8 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
   ConnectionConfig connections_;
   std::unordered_map<NodeId, Peer> peers_;
   std::size_t accepted_links_ = 0;  // Peers' `accepted` that are not null.
-  Lobby lobby_;                     // Last: its guests use what is above.
+  Strangers strangers_;
+  Lobby lobby_;  // Last: its guests use what is above.
 };
 
 Result<std::string> TcpNetwork::Impl::Listen(const std::string& address) {
@@ -143,19 +162,51 @@ void TcpNetwork::Impl::OnLinkUp(Link& link) {
   const NodeId peer = link.peer();
   Peer& entry = peers_.at(peer);
   const bool replaces = entry.up != nullptr;
+  const Status why_replaced = replaces ? WhyReplaced(peer) : Status();
   Drop(entry.up);
   const bool was_accepted = entry.accepted.get() == &link;
   entry.up = std::move(was_accepted ? entry.accepted : entry.dialled);
   if (was_accepted || entry.accepted != nullptr) --accepted_links_;
   Drop(entry.accepted);
   Drop(entry.dialled);
-  if (replaces && events_ != nullptr) {
-    events_->OnPeerDown(peer, {Code::kCancelled, "replaced by a newer link of the same node"});
-  }
+  if (replaces && events_ != nullptr) events_->OnPeerDown(peer, why_replaced);
   // That event may have ended the new link.
   const auto found = peers_.find(peer);
   if (found == peers_.end() || found->second.up.get() != &link) return;
   if (events_ != nullptr) events_->OnPeerUp(peer);
+}
+
+// A phone that restarts replaces its link once. Two devices with a copy of one directory
+// replace each other's for ever: each redials when it is thrown out.
+Status TcpNetwork::Impl::WhyReplaced(NodeId peer) {
+  Peer& entry = peers_.at(peer);
+  if (loop_.Now() - entry.replaced_since > kFlappingWindow) {
+    entry.replaced_since = loop_.Now();
+    entry.replacements = 0;
+  }
+  std::string why = "replaced by a newer link of the same node";
+  if (++entry.replacements > kReplacementsMax) {
+    why += ", again and again: two devices use the identity of node " +
+           std::to_string(ToNumber(peer)) + "; on one of them, delete its directory and join anew";
+    if (entry.replacements == kReplacementsMax + 1 && options_.log) {
+      options_.log("node " + std::to_string(ToNumber(peer)) + ": " + why);
+    }
+  }
+  return {Code::kCancelled, why};
+}
+
+void TcpNetwork::Impl::SetRevoked(std::set<std::uint64_t> serials) {
+  connections_.revoked = std::move(serials);
+  for (auto& [peer, entry] : peers_) {
+    for (Link* link : {entry.up.get(), entry.dialled.get(), entry.accepted.get()}) {
+      if (link != nullptr && link->is_revoked()) link->Refuse(RevokedStatus(peer));
+    }
+  }
+}
+
+void TcpNetwork::Impl::OnGuestFailed(const Connection& guest, const Status& why) {
+  // Who only hangs up may be a phone that died.
+  if (why.code() != Code::kUnavailable) strangers_.Refuse(guest.address(), why.message());
 }
 
 void TcpNetwork::Impl::OnLinkDown(Link& link, const Status& why) {
@@ -189,6 +240,7 @@ wire::Verdict TcpNetwork::Impl::JudgeGuest(const Connection& guest, const wire::
   if (hello.to != self_ || hello.from == self_ || (proven && *proven != hello.from)) {
     return wire::Verdict::kWrongNode;
   }
+  if (guest.is_revoked()) return wire::Verdict::kRevoked;
   if (hello.role == wire::Role::kMain) return JudgeMain(hello.from);
   const auto found = peers_.find(hello.from);
   const bool known = found != peers_.end() && found->second.accepted != nullptr &&
@@ -220,6 +272,10 @@ void TcpNetwork::Impl::AcceptMain(std::shared_ptr<Connection> main, const wire::
 void TcpNetwork::Impl::OnGuest(std::shared_ptr<Connection> guest, const wire::Hello& hello) {
   const wire::Verdict verdict = JudgeGuest(*guest, hello);
   if (verdict != wire::Verdict::kWelcome) {
+    if (IsSuspicious(verdict)) {
+      strangers_.Refuse(guest->address(), "node " + std::to_string(ToNumber(hello.from)) + ": " +
+                                              std::string(wire::VerdictName(verdict)));
+    }
     guest->RefuseAndClose({.role = hello.role,
                            .verdict = verdict,
                            .from = self_,
@@ -242,6 +298,9 @@ Result<std::string> TcpNetwork::Listen(const std::string& address) {
 NodeId TcpNetwork::self() const { return impl_->self(); }
 void TcpNetwork::Attach(NetworkEvents* events) { impl_->Attach(events); }
 void TcpNetwork::Connect(NodeId peer, const std::string& address) { impl_->Connect(peer, address); }
+void TcpNetwork::SetRevoked(std::set<std::uint64_t> serials) {
+  impl_->SetRevoked(std::move(serials));
+}
 void TcpNetwork::Disconnect(NodeId peer) { impl_->Disconnect(peer); }
 Status TcpNetwork::Send(NodeId to, Traffic traffic, Frame frame) {
   return impl_->Send(to, traffic, std::move(frame));
