@@ -99,6 +99,9 @@ wire::EnrolVerdict Judge(const TokenRecord* token, UnixTime now) {
 }  // namespace
 
 Status HeadDirectory::Create(const std::string& path, const std::string& name, UnixTime now) {
+  if (name.empty() || name.size() > wire::kDeviceNameBytesMax || !wire::IsPlainText(name)) {
+    return {Code::kInvalidArgument, "the name of a cluster is 1 to 64 bytes of plain text"};
+  }
   SHOAL_RETURN_IF_ERROR(MakePrivateDirectory(path));
   SHOAL_ASSIGN_OR_RETURN(const FileLock lock,
                          FileLock::Take(path + "/update.lock", kUpdatePatience));

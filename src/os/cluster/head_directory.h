@@ -55,7 +55,7 @@ struct NodeList;
 class HeadDirectory {
  public:
   // Makes a cluster in `path`. kInvalidArgument: there is one already, or this device is a
-  // member of another; neither is touched.
+  // member of another, which are not touched; or `name` is not 1 to 64 bytes of plain text.
   static Status Create(const std::string& path, const std::string& name, UnixTime now);
 
   // kNotFound: there is no cluster in `path`. kCorruption: a file is not what it should be.

@@ -71,4 +71,15 @@ Result<NodeFiles> LoadNodeFiles(const std::string& path) {
   return files;
 }
 
+Result<FileLock> LockNodeDirectory(const std::string& path) {
+  SHOAL_RETURN_IF_ERROR(MakePrivateDirectory(path));
+  Result<FileLock> lock = FileLock::Take(path + "/join.lock", Duration(0));
+  if (!lock.ok() && lock.status().code() == Code::kUnavailable) {
+    return Status(Code::kUnavailable, "another `shoal join` is at work with " + path +
+                                          "; for a second node on this device, name another "
+                                          "directory with --dir");
+  }
+  return lock;
+}
+
 }  // namespace shoal::os

@@ -9,6 +9,7 @@
 
 #include "base/node_id.h"
 #include "base/status.h"
+#include "os/cluster/file_lock.h"
 
 namespace shoal::os {
 
@@ -26,5 +27,10 @@ Status SaveNodeFiles(const std::string& path, const NodeFiles& files);
 // kNotFound: this device has not joined. kCorruption: a file is not what it should be; the
 // message names it. The certificate is checked against key, authority and id.
 Result<NodeFiles> LoadNodeFiles(const std::string& path);
+
+// For as long as this device is at work as that member: two processes with one identity
+// would throw each other out of the cluster. Makes the directory if there is none.
+// kUnavailable: another process holds it.
+Result<FileLock> LockNodeDirectory(const std::string& path);
 
 }  // namespace shoal::os

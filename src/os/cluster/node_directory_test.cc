@@ -55,6 +55,16 @@ TEST(NodeDirectory, DoesNotBecomeAHead) {
   EXPECT_EQ(HeadDirectory::Create(scratch.path, "attic", 0).code(), Code::kInvalidArgument);
 }
 
+TEST(NodeDirectory, IsUsedByOneAtATime) {
+  const ScratchDirectory scratch;
+  {
+    const Result<FileLock> first = LockNodeDirectory(scratch.path + "/new");
+    ASSERT_TRUE(first.ok()) << first.status().ToString();
+    EXPECT_EQ(LockNodeDirectory(scratch.path + "/new").status().code(), Code::kUnavailable);
+  }
+  EXPECT_TRUE(LockNodeDirectory(scratch.path + "/new").ok());
+}
+
 TEST(NodeDirectory, ADamagedFileIsNamed) {
   const ScratchDirectory scratch;
   ASSERT_TRUE(SaveNodeFiles(scratch.path, ExampleFiles()).ok());

@@ -11,6 +11,7 @@
 #include "os/net/link_internal.h"
 #include "os/net/lobby_internal.h"
 #include "os/net/openssl_internal.h"
+#include "os/net/replacements_internal.h"
 #include "os/net/strangers_internal.h"
 
 namespace shoal::os {
@@ -26,10 +27,6 @@ std::uint64_t DrawSession() {
   SHOAL_CHECK_EQ(RAND_bytes(reinterpret_cast<unsigned char*>(&session), sizeof(session)), 1);
   return session;
 }
-
-// More replacements of one peer's link within the window than a restarting phone makes.
-constexpr int kReplacementsMax = 5;
-constexpr Duration kFlappingWindow = std::chrono::seconds(10);
 
 // What an honest member that is only unlucky is not told.
 bool IsSuspicious(wire::Verdict verdict) {
@@ -69,9 +66,7 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
     std::unique_ptr<Link> up;
     std::unique_ptr<Link> dialled;   // Connect has promised an event for it.
     std::unique_ptr<Link> accepted;  // Its bulk connection has not come yet.
-    // How often a newer link has replaced the one that was up, and since when.
-    Instant replaced_since{};
-    int replacements = 0;
+    Replacements replacements;       // Of `up`.
   };
 
   void OnLinkUp(Link& link) override;
@@ -88,7 +83,6 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
   Link::Config LinkConfig(NodeId peer, std::uint64_t session);
   void Drop(std::unique_ptr<Link>& link);
   void ForgetIfIdle(NodeId peer);
-  Status WhyReplaced(NodeId peer);
 
   Loop& loop_;
   NodeId self_;
@@ -162,7 +156,11 @@ void TcpNetwork::Impl::OnLinkUp(Link& link) {
   const NodeId peer = link.peer();
   Peer& entry = peers_.at(peer);
   const bool replaces = entry.up != nullptr;
-  const Status why_replaced = replaces ? WhyReplaced(peer) : Status();
+  const Status why_replaced = replaces ? entry.replacements.Note(peer, loop_.Now()) : Status();
+  if (replaces && entry.replacements.is_new_conflict() && options_.log) {
+    options_.log("node " + std::to_string(ToNumber(peer)) + ": " +
+                 std::string(why_replaced.message()));
+  }
   Drop(entry.up);
   const bool was_accepted = entry.accepted.get() == &link;
   entry.up = std::move(was_accepted ? entry.accepted : entry.dialled);
@@ -174,25 +172,6 @@ void TcpNetwork::Impl::OnLinkUp(Link& link) {
   const auto found = peers_.find(peer);
   if (found == peers_.end() || found->second.up.get() != &link) return;
   if (events_ != nullptr) events_->OnPeerUp(peer);
-}
-
-// A phone that restarts replaces its link once. Two devices with a copy of one directory
-// replace each other's for ever: each redials when it is thrown out.
-Status TcpNetwork::Impl::WhyReplaced(NodeId peer) {
-  Peer& entry = peers_.at(peer);
-  if (loop_.Now() - entry.replaced_since > kFlappingWindow) {
-    entry.replaced_since = loop_.Now();
-    entry.replacements = 0;
-  }
-  std::string why = "replaced by a newer link of the same node";
-  if (++entry.replacements > kReplacementsMax) {
-    why += ", again and again: two devices use the identity of node " +
-           std::to_string(ToNumber(peer)) + "; on one of them, delete its directory and join anew";
-    if (entry.replacements == kReplacementsMax + 1 && options_.log) {
-      options_.log("node " + std::to_string(ToNumber(peer)) + ": " + why);
-    }
-  }
-  return {Code::kCancelled, why};
 }
 
 void TcpNetwork::Impl::SetRevoked(std::set<std::uint64_t> serials) {
