@@ -48,6 +48,13 @@ void AddPerplexity(CLI::App& app);
 // `shoal tokenize`: how a model cuts a text into tokens.
 void AddTokenize(CLI::App& app);
 
+// `shoal init`: makes a cluster whose head is this device.
+void AddInit(CLI::App& app);
+// `shoal token`: a line with which a phone joins.
+void AddToken(CLI::App& app);
+// `shoal join`: this device becomes a member.
+void AddJoin(CLI::App& app);
+
 // What to tell a user whose CPU none of our vector kernels run on; else empty.
 std::string SlowKernelsWarning();
 

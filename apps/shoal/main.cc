@@ -27,6 +27,9 @@ int main(int argc, char** argv) {
   shoal::AddGenerate(app);
   shoal::AddPerplexity(app);
   shoal::AddTokenize(app);
+  shoal::AddInit(app);
+  shoal::AddToken(app);
+  shoal::AddJoin(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
     fmt::print(stderr, "shoal: {}\n", warning);
   }

@@ -9,6 +9,9 @@ namespace shoal {
 
 enum class NodeId : std::uint64_t {};
 
+// The head: whoever made the cluster is its first member.
+inline constexpr NodeId kHeadNode{1};
+
 constexpr std::uint64_t ToNumber(NodeId id) { return static_cast<std::uint64_t>(id); }
 
 inline std::ostream& operator<<(std::ostream& out, NodeId id) {

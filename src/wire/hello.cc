@@ -36,6 +36,8 @@ std::string_view VerdictName(Verdict verdict) {
       return "wrong protocol version";
     case Verdict::kUnknownSession:
       return "unknown session";
+    case Verdict::kRevoked:
+      return "this node was evicted from the cluster";
   }
   return "unknown verdict";
 }
@@ -66,7 +68,7 @@ Result<Hello> DecodeHello(std::span<const std::byte, kHelloBytes> bytes) {
   if (bytes[kRoleAt] > static_cast<std::byte>(Role::kBulk)) {
     return Status(Code::kCorruption, "hello: role is unknown");
   }
-  if (bytes[kVerdictAt] > static_cast<std::byte>(Verdict::kUnknownSession)) {
+  if (bytes[kVerdictAt] > static_cast<std::byte>(Verdict::kRevoked)) {
     return Status(Code::kCorruption, "hello: verdict is unknown");
   }
   Hello hello;

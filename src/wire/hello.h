@@ -35,6 +35,7 @@ enum class Verdict : std::uint8_t {
   kWrongNode = 3,  // The acceptor is not the node in `to`, or the dialler not the one in `from`.
   kWrongVersion = 4,
   kUnknownSession = 5,  // A bulk connection without its main connection.
+  kRevoked = 6,         // The dialler was evicted: its certificate is void.
 };
 
 std::string_view VerdictName(Verdict verdict);

@@ -42,7 +42,7 @@ TEST(Hello, AnotherVersionNamesBoth) {
 
 TEST(Hello, UnknownRoleAndVerdictAreCorruption) {
   EXPECT_EQ(DecodeWith(6, 2).status().code(), Code::kCorruption);
-  EXPECT_EQ(DecodeWith(7, 6).status().code(), Code::kCorruption);
+  EXPECT_EQ(DecodeWith(7, 7).status().code(), Code::kCorruption);
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
 // docs/protocol.md shows bytes; here the program is asked whether they are true.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "wire/enrol.h"
 #include "wire/frame.h"
 #include "wire/hello.h"
+#include "wire/join_token.h"
 #include "wire/send_queue.h"
 
 namespace shoal::wire {
@@ -57,6 +60,37 @@ TEST(ProtocolPage, ShowsTheAcknowledgementAndThePing) {
   std::vector<std::byte> ping;
   AppendFrame(Kind::kPing, {}, ping);
   ExpectQuoted(ping);
+}
+
+// first, first + 1, ...
+template <std::size_t kSize>
+std::array<std::byte, kSize> Counting(std::size_t first) {
+  std::array<std::byte, kSize> bytes;
+  for (std::size_t i = 0; i < kSize; ++i) bytes[i] = static_cast<std::byte>(first + i);
+  return bytes;
+}
+
+TEST(ProtocolPage, ShowsAnEnrolment) {
+  ExpectQuoted(EncodeEnrolRequest({.secret = Counting<kJoinSecretBytes>(0),
+                                   .protocol = kProtocolVersion,
+                                   .is_64_bit = true,
+                                   .public_key_pem = "K",
+                                   .device_name = "a",
+                                   .program_version = "1"}));
+  ExpectQuoted(EncodeEnrolAnswer({.verdict = EnrolVerdict::kUsedToken,
+                                  .protocol = kProtocolVersion,
+                                  .program_version = "1",
+                                  .node = {},
+                                  .cluster_port = 0,
+                                  .certificate_pem = {},
+                                  .authority_pem = {}}));
+}
+
+TEST(ProtocolPage, ShowsTheJoinToken) {
+  const std::string token =
+      EncodeJoinToken({.authority = Counting<kAuthorityHashBytes>(0),
+                       .secret = Counting<kJoinSecretBytes>(kAuthorityHashBytes)});
+  EXPECT_NE(ProtocolPage().find("    " + token + "\n"), std::string::npos) << token;
 }
 
 }  // namespace

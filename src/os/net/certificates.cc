@@ -4,9 +4,11 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include <array>
 #include <charconv>
 #include <cstring>
 
+#include "base/check.h"
 #include "os/net/certificates_internal.h"
 #include "os/net/openssl_internal.h"
 
@@ -43,6 +45,9 @@ Result<KeyPtr> ReadPublicKey(const std::string& pem) {
   const BioPtr bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   KeyPtr key(PEM_read_bio_PUBKEY(bio.get(), nullptr, nullptr, nullptr));
   if (key == nullptr) return OpenSslError(Code::kInvalidArgument, "read public key");
+  if (EVP_PKEY_get_base_id(key.get()) != EVP_PKEY_ED25519) {
+    return Status(Code::kInvalidArgument, "public key is not Ed25519");
+  }
   return key;
 }
 
@@ -131,13 +136,20 @@ Result<std::string> PublicKeyOf(const std::string& private_key_pem) {
   return ToPem([&](BIO* bio) { return PEM_write_bio_PUBKEY(bio, key.get()); });
 }
 
-Result<NodeCertificate> IssueCertificate(const Authority& authority, NodeId node,
-                                         const std::string& public_key_pem) {
+Status CheckAuthority(const Authority& authority) {
   SHOAL_ASSIGN_OR_RETURN(const CertificatePtr issuer, ReadCertificate(authority.certificate_pem));
   SHOAL_ASSIGN_OR_RETURN(const KeyPtr issuer_key, ReadPrivateKey(authority.key_pem));
   if (X509_check_private_key(issuer.get(), issuer_key.get()) != 1) {
     return OpenSslError(Code::kInvalidArgument, "authority's key and certificate differ");
   }
+  return {};
+}
+
+Result<NodeCertificate> IssueCertificate(const Authority& authority, NodeId node,
+                                         const std::string& public_key_pem) {
+  SHOAL_RETURN_IF_ERROR(CheckAuthority(authority));
+  SHOAL_ASSIGN_OR_RETURN(const CertificatePtr issuer, ReadCertificate(authority.certificate_pem));
+  SHOAL_ASSIGN_OR_RETURN(const KeyPtr issuer_key, ReadPrivateKey(authority.key_pem));
   SHOAL_ASSIGN_OR_RETURN(const KeyPtr key, ReadPublicKey(public_key_pem));
   NodeCertificate issued;
   SHOAL_ASSIGN_OR_RETURN(issued.serial, RandomSerial());
@@ -156,6 +168,27 @@ Result<NodeCertificate> IssueCertificate(const Authority& authority, NodeId node
 Result<NodeId> NodeOfCertificate(const std::string& certificate_pem) {
   SHOAL_ASSIGN_OR_RETURN(const CertificatePtr certificate, ReadCertificate(certificate_pem));
   return NodeOf(certificate.get());
+}
+
+Result<wire::AuthorityHash> HashOfAuthority(const std::string& certificate_pem) {
+  SHOAL_ASSIGN_OR_RETURN(const CertificatePtr certificate, ReadCertificate(certificate_pem));
+  return HashOf(certificate.get());
+}
+
+wire::AuthorityHash HashOf(X509* certificate) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  SHOAL_CHECK(X509_digest(certificate, EVP_sha256(), digest.data(), &size) == 1);
+  wire::AuthorityHash hash{};
+  SHOAL_CHECK(size >= hash.size());
+  std::memcpy(hash.data(), digest.data(), hash.size());
+  return hash;
+}
+
+std::uint64_t SerialOf(X509* certificate) {
+  std::uint64_t serial = 0;
+  if (ASN1_INTEGER_get_uint64(&serial, X509_get0_serialNumber(certificate)) != 1) return 0;
+  return serial;
 }
 
 Result<NodeId> NodeOf(X509* certificate) {

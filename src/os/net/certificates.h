@@ -14,6 +14,7 @@
 
 #include "base/node_id.h"
 #include "base/status.h"
+#include "wire/join_token.h"
 
 namespace shoal::os {
 
@@ -35,9 +36,16 @@ Result<std::string> MakePrivateKey();
 Result<std::string> PublicKeyOf(const std::string& private_key_pem);
 
 // Signs that the holder of `public_key_pem` is `node`, for kNodeDays from now.
-// kInvalidArgument: a PEM is not what it should be, or the authority's halves differ.
+// kInvalidArgument: a PEM is not what it should be, the key is not Ed25519, or the
+// authority's halves differ.
 Result<NodeCertificate> IssueCertificate(const Authority& authority, NodeId node,
                                          const std::string& public_key_pem);
+
+// kInvalidArgument: the key is not the one of the certificate, or one of them is no PEM.
+Status CheckAuthority(const Authority& authority);
+
+// By what join tokens know an authority (wire/join_token.h).
+Result<wire::AuthorityHash> HashOfAuthority(const std::string& certificate_pem);
 
 // Whom a certificate names. Says nothing about who signed it.
 Result<NodeId> NodeOfCertificate(const std::string& certificate_pem);

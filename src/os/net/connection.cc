@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "os/loop_internal.h"
 #include "os/net/connection_internal.h"
+#include "os/net/endpoint_internal.h"
 #include "wire/send_queue.h"
 
 namespace shoal::os {
@@ -53,6 +54,7 @@ std::shared_ptr<Connection> Connection::Accept(ConnectionConfig& config, tcp::so
                                                ConnectionOwner& owner) {
   std::shared_ptr<Connection> self(
       new Connection(config, std::move(socket), owner, Side::kAcceptor));
+  self->address_ = RemoteAddress(self->socket_);
   self->SetSocketOptions();
   config.loop.Post([self] {
     if (self->phase_ != Phase::kClosed) self->Secure();
@@ -68,8 +70,8 @@ void Connection::SetSocketOptions() {
   setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytesMax,
              sizeof(kUnsentBytesMax));
   phase_ = Phase::kSecuring;
-  stream_ =
-      config_.tls != nullptr ? MakeTlsStream(socket_, *config_.tls, side_) : MakeTcpStream(socket_);
+  stream_ = config_.tls != nullptr ? MakeTlsStream(socket_, *config_.tls, side_, config_.dates)
+                                   : MakeTcpStream(socket_);
 }
 
 void Connection::Secure() {

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +34,8 @@ struct ConnectionConfig {
   Duration silence_max;
   // One for all: bytes are taken out of it before the next read.
   std::vector<std::byte> read_buffer;
+  Dates dates = Dates::kIgnored;
+  std::set<std::uint64_t> revoked = {};  // Serial numbers of certificates that are void.
 };
 
 class Connection;
@@ -68,6 +72,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void SetOwner(ConnectionOwner& owner) { owner_ = &owner; }
 
   std::optional<NodeId> proven_peer() const { return stream_->proven_peer(); }
+  // 0: not secured yet, or without TLS.
+  std::uint64_t proven_serial() const { return stream_ != nullptr ? stream_->proven_serial() : 0; }
+  // The peer's certificate is one of those that are void.
+  bool is_revoked() const { return config_.revoked.contains(proven_serial()); }
+  // Where an accepted connection comes from, without the port.
+  const std::string& address() const { return address_; }
 
   // Sends a hello. REQUIRES: OnSecured was called.
   void SendHello(const wire::Hello& hello);
@@ -115,6 +125,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Side side_;
   Phase phase_ = Phase::kConnecting;
   std::unique_ptr<Stream> stream_;
+  std::string address_;
 
   bool waiting_readable_ = false;
   bool waiting_writable_ = false;

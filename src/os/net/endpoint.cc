@@ -41,4 +41,10 @@ std::string FormatEndpoint(const boost::asio::ip::tcp::endpoint& endpoint) {
   return endpoint.address().is_v6() ? "[" + host + "]:" + port : host + ":" + port;
 }
 
+std::string RemoteAddress(const boost::asio::ip::tcp::socket& socket) {
+  boost::system::error_code error;
+  const auto endpoint = socket.remote_endpoint(error);
+  return error ? "somebody" : endpoint.address().to_string();
+}
+
 }  // namespace shoal::os

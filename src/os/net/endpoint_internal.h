@@ -17,4 +17,7 @@ Result<boost::asio::ip::tcp::endpoint> ParseEndpoint(const std::string& address)
 // The inverse of ParseEndpoint.
 std::string FormatEndpoint(const boost::asio::ip::tcp::endpoint& endpoint);
 
+// Who is at the other end of `socket`, without the port; "somebody" if it has gone.
+std::string RemoteAddress(const boost::asio::ip::tcp::socket& socket);
+
 }  // namespace shoal::os

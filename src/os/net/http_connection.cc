@@ -49,6 +49,15 @@ Result<std::unique_ptr<HttpConnection>> HttpConnection::Connect(Loop& loop, cons
 
 Status HttpConnection::Secure(const CaCertificates& trusted, const std::string& host) {
   SHOAL_ASSIGN_OR_RETURN(stream_, MakeHttpsStream(socket_, trusted, host));
+  return Handshake();
+}
+
+Status HttpConnection::Secure(const wire::AuthorityHash& authority) {
+  SHOAL_ASSIGN_OR_RETURN(stream_, MakeEnrolStream(socket_, authority));
+  return Handshake();
+}
+
+Status HttpConnection::Handshake() {
   const Instant deadline = loop_.Now() + silence_max_;
   for (;;) {
     SHOAL_ASSIGN_OR_RETURN(const bool done, stream_->Handshake());

@@ -1,4 +1,4 @@
-// The connection under an HTTP request: plain or encrypted, with deadlines.
+// A connection whose caller waits, with deadlines: under an HTTP request or an enrolment.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -27,12 +27,16 @@ class HttpConnection {
   // Encrypts what follows. REQUIRES: nothing was written; `trusted` outlives the connection.
   Status Secure(const CaCertificates& trusted, const std::string& host);
 
+  // The same towards the head of the cluster with this authority.
+  Status Secure(const wire::AuthorityHash& authority);
+
   Status Write(std::string_view bytes);
   // At least one byte. kUnavailable: the peer hung up, or the connection broke.
   Result<std::size_t> Read(std::span<std::byte> out);
 
  private:
   HttpConnection(Loop& loop, Duration silence_max);
+  Status Handshake();
 
   Loop& loop_;
   Duration silence_max_;

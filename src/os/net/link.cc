@@ -17,6 +17,7 @@ Code CodeOf(wire::Verdict verdict) {
   switch (verdict) {
     case wire::Verdict::kWrongNode:
     case wire::Verdict::kWrongVersion:
+    case wire::Verdict::kRevoked:
       return Code::kInvalidArgument;
     case wire::Verdict::kWelcome:
     case wire::Verdict::kYield:
@@ -28,6 +29,11 @@ Code CodeOf(wire::Verdict verdict) {
 }
 
 }  // namespace
+
+Status RevokedStatus(NodeId peer) {
+  return {Code::kInvalidArgument,
+          "the certificate of node " + std::to_string(ToNumber(peer)) + " was revoked"};
+}
 
 Link::Link(const Config& config, LinkOwner& owner) : config_(config), owner_(owner) {
   deadline_ = config_.connections.loop.CallAfter(config_.handshake_max, [this] {
@@ -48,11 +54,19 @@ std::unique_ptr<Link> Link::Dial(const Config& config,
     link->main_ = Connection::Dial(config.connections, link->endpoint_, *link);
     return link;
   }
-  Loop& loop = config.connections.loop;
-  loop.Cancel(link->deadline_);
-  link->deadline_ =
-      loop.CallAt(loop.Now(), [self = link.get(), why = endpoint.status()] { self->Fail(why); });
+  link->FailSoon(endpoint.status());
   return link;
+}
+
+void Link::FailSoon(const Status& why) {
+  Loop& loop = config_.connections.loop;
+  loop.Cancel(deadline_);
+  deadline_ = loop.CallAt(loop.Now(), [this, why] { Fail(why); });
+}
+
+void Link::Refuse(const Status& why) {
+  Yield();
+  FailSoon(why);
 }
 
 std::unique_ptr<Link> Link::Accept(const Config& config, std::shared_ptr<Connection> main,
@@ -89,6 +103,7 @@ void Link::OnSecured(Connection& connection) {
                                              ", but the certificate there is of node " +
                                              std::to_string(ToNumber(*proven))});
   }
+  if (connection.is_revoked()) return Fail(RevokedStatus(config_.peer));
   connection.SendHello(
       HelloFor(&connection == main_.get() ? wire::Role::kMain : wire::Role::kBulk));
 }

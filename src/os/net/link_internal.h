@@ -25,6 +25,9 @@ namespace shoal::os {
 
 class Link;
 
+// What the owner of a link hears whose peer was evicted.
+Status RevokedStatus(NodeId peer);
+
 class LinkOwner {
  public:
   virtual ~LinkOwner() = default;
@@ -70,6 +73,11 @@ class Link final : private ConnectionOwner {
   // waits. If nothing has come up and closed this link by its deadline, it fails.
   void Yield();
 
+  // The peer's certificate is void.
+  bool is_revoked() const { return main_ != nullptr && main_->is_revoked(); }
+  // Closes the connections now; the owner hears that it failed at the next event.
+  void Refuse(const Status& why);
+
   // As Network::Send. REQUIRES: up.
   Status Send(Traffic traffic, Frame frame);
 
@@ -95,6 +103,7 @@ class Link final : private ConnectionOwner {
   void TellWritable(wire::SendQueue& queue, Traffic traffic);
   void GoUp();
   void Fail(const Status& why);
+  void FailSoon(const Status& why);
 
   Config config_;
   LinkOwner& owner_;

@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "os/net/connection_internal.h"
+#include "os/net/door_internal.h"
 #include "wire/hello.h"
 
 namespace shoal::os {
@@ -25,6 +26,8 @@ class LobbyOwner {
 
   // `guest` has said `hello` and now belongs to the owner.
   virtual void OnGuest(std::shared_ptr<Connection> guest, const wire::Hello& hello) = 0;
+  // `guest` failed, or took too long, before it said who it is.
+  virtual void OnGuestFailed(const Connection& guest, const Status& why) = 0;
   // May another connection come in?
   virtual bool HasRoom() const = 0;
 };
@@ -48,10 +51,6 @@ class Lobby final : private ConnectionOwner {
     std::shared_ptr<Connection> connection;
     TimerId deadline{};
   };
-  // Outlives the lobby as long as Asio waits on it, hence shared.
-  struct Door;
-
-  static void AcceptNext(const std::shared_ptr<Door>& door);
   void Admit(boost::asio::ip::tcp::socket socket);
   // Takes it off the list. REQUIRES: it is on it.
   std::shared_ptr<Connection> Release(Connection& connection);
@@ -67,7 +66,7 @@ class Lobby final : private ConnectionOwner {
   Duration handshake_max_;
   LobbyOwner& owner_;
   std::unordered_map<Connection*, Guest> guests_;
-  std::vector<std::shared_ptr<Door>> doors_;
+  std::vector<std::unique_ptr<Door>> doors_;  // Last: they call Admit.
 };
 
 }  // namespace shoal::os

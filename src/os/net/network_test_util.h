@@ -5,6 +5,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
+#include <openssl/pem.h>
 
 #include <array>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "os/loop_internal.h"
 #include "os/net/certificates.h"
 #include "os/net/endpoint_internal.h"
+#include "os/net/openssl_internal.h"
 #include "os/net/tcp_network.h"
 #include "wire/hello.h"
 
@@ -124,6 +126,21 @@ inline std::shared_ptr<const TlsIdentity> MakeTestIdentity(const Authority& auth
   const std::string key = *MakePrivateKey();
   const NodeCertificate certificate = *IssueCertificate(authority, id, *PublicKeyOf(key));
   return *TlsIdentity::Make(authority.certificate_pem, certificate.certificate_pem, key);
+}
+
+// The same certificate with other dates ("20010101000000Z"), signed again.
+inline std::string WithDates(const std::string& certificate_pem, const std::string& signer_key_pem,
+                             const char* from, const char* until) {
+  const CertificatePtr x = *ReadCertificate(certificate_pem);
+  const KeyPtr key = *ReadPrivateKey(signer_key_pem);
+  ASN1_TIME_set_string_X509(X509_getm_notBefore(x.get()), from);
+  ASN1_TIME_set_string_X509(X509_getm_notAfter(x.get()), until);
+  X509_sign(x.get(), key.get(), nullptr);
+  const BioPtr bio(BIO_new(BIO_s_mem()));
+  PEM_write_bio_X509(bio.get(), x.get());
+  char* data = nullptr;
+  const auto size = BIO_get_mem_data(bio.get(), &data);
+  return {data, static_cast<std::size_t>(size)};
 }
 
 }  // namespace shoal::os

@@ -7,6 +7,7 @@
 #include <boost/system/error_code.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,12 +16,15 @@
 
 #include "base/node_id.h"
 #include "base/status.h"
+#include "wire/join_token.h"
 
 namespace shoal::os {
 
 class CaCertificates;
 class TlsIdentity;
 enum class Side { kDialler, kAcceptor };
+// Whether the dates in a peer's certificate count: on the head, which has a clock.
+enum class Dates { kIgnored, kJudged };
 
 // Belongs to one event loop. After any failure the stream is of no more use.
 class Stream {
@@ -39,6 +43,9 @@ class Stream {
   // Who the peer is, by certificate. Nothing without TLS. REQUIRES: the handshake is done.
   virtual std::optional<NodeId> proven_peer() const = 0;
 
+  // The serial number of that certificate; 0 without one.
+  virtual std::uint64_t proven_serial() const = 0;
+
   // Bytes read into `out`, which has room; 0: none now, wait until the socket is readable.
   virtual Result<std::size_t> Read(std::span<std::byte> out) = 0;
 
@@ -53,7 +60,14 @@ class Stream {
 // `socket` is connected, non-blocking and outlives the stream.
 std::unique_ptr<Stream> MakeTcpStream(boost::asio::ip::tcp::socket& socket);
 std::unique_ptr<Stream> MakeTlsStream(boost::asio::ip::tcp::socket& socket,
-                                      const TlsIdentity& identity, Side side);
+                                      const TlsIdentity& identity, Side side, Dates dates);
+// Of the head, to whoever knocks: shows the authority's certificate too, and asks for none.
+std::unique_ptr<Stream> MakeStrangerStream(boost::asio::ip::tcp::socket& socket,
+                                           const TlsIdentity& identity);
+// To the head, by somebody who has no certificate yet: it must be node 1 of the cluster whose
+// authority has this hash. Dates are not judged.
+Result<std::unique_ptr<Stream>> MakeEnrolStream(boost::asio::ip::tcp::socket& socket,
+                                                const wire::AuthorityHash& authority);
 // To a web server: its certificate must be for `host` and signed by one of `trusted`, which
 // outlive the stream.
 Result<std::unique_ptr<Stream>> MakeHttpsStream(boost::asio::ip::tcp::socket& socket,

@@ -11,6 +11,8 @@
 #include "os/net/link_internal.h"
 #include "os/net/lobby_internal.h"
 #include "os/net/openssl_internal.h"
+#include "os/net/replacements_internal.h"
+#include "os/net/strangers_internal.h"
 
 namespace shoal::os {
 namespace {
@@ -26,6 +28,11 @@ std::uint64_t DrawSession() {
   return session;
 }
 
+// What an honest member that is only unlucky is not told.
+bool IsSuspicious(wire::Verdict verdict) {
+  return verdict == wire::Verdict::kWrongNode || verdict == wire::Verdict::kRevoked;
+}
+
 }  // namespace
 
 class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
@@ -38,7 +45,9 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
                      .tls = options_.tls.get(),
                      .ping_interval = options_.ping_interval,
                      .silence_max = options_.silence_max,
-                     .read_buffer = std::vector<std::byte>(kReadBytesMax)},
+                     .read_buffer = std::vector<std::byte>(kReadBytesMax),
+                     .dates = options_.judge_dates ? Dates::kJudged : Dates::kIgnored},
+        strangers_(loop, "cluster port", options_.log),
         lobby_(connections_, options_.handshake_max, *this) {
     SHOAL_CHECK(options_.tls == nullptr || options_.tls->node() == self);
   }
@@ -47,6 +56,7 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
   void Attach(NetworkEvents* events) { events_ = events; }
   Result<std::string> Listen(const std::string& address);
   void Connect(NodeId peer, const std::string& address);
+  void SetRevoked(std::set<std::uint64_t> serials);
   void Disconnect(NodeId peer);
   Status Send(NodeId to, Traffic traffic, Frame frame);
 
@@ -56,6 +66,7 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
     std::unique_ptr<Link> up;
     std::unique_ptr<Link> dialled;   // Connect has promised an event for it.
     std::unique_ptr<Link> accepted;  // Its bulk connection has not come yet.
+    Replacements replacements;       // Of `up`.
   };
 
   void OnLinkUp(Link& link) override;
@@ -63,6 +74,7 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
   void OnLinkFrame(Link& link, Traffic traffic, Frame frame) override;
   void OnLinkWritable(Link& link, Traffic traffic) override;
   void OnGuest(std::shared_ptr<Connection> guest, const wire::Hello& hello) override;
+  void OnGuestFailed(const Connection& guest, const Status& why) override;
   bool HasRoom() const override;
 
   wire::Verdict JudgeGuest(const Connection& guest, const wire::Hello& hello);
@@ -79,7 +91,8 @@ class TcpNetwork::Impl final : private LinkOwner, private LobbyOwner {
   ConnectionConfig connections_;
   std::unordered_map<NodeId, Peer> peers_;
   std::size_t accepted_links_ = 0;  // Peers' `accepted` that are not null.
-  Lobby lobby_;                     // Last: its guests use what is above.
+  Strangers strangers_;
+  Lobby lobby_;  // Last: its guests use what is above.
 };
 
 Result<std::string> TcpNetwork::Impl::Listen(const std::string& address) {
@@ -143,19 +156,36 @@ void TcpNetwork::Impl::OnLinkUp(Link& link) {
   const NodeId peer = link.peer();
   Peer& entry = peers_.at(peer);
   const bool replaces = entry.up != nullptr;
+  const Status why_replaced = replaces ? entry.replacements.Note(peer, loop_.Now()) : Status();
+  if (replaces && entry.replacements.is_new_conflict() && options_.log) {
+    options_.log("node " + std::to_string(ToNumber(peer)) + ": " +
+                 std::string(why_replaced.message()));
+  }
   Drop(entry.up);
   const bool was_accepted = entry.accepted.get() == &link;
   entry.up = std::move(was_accepted ? entry.accepted : entry.dialled);
   if (was_accepted || entry.accepted != nullptr) --accepted_links_;
   Drop(entry.accepted);
   Drop(entry.dialled);
-  if (replaces && events_ != nullptr) {
-    events_->OnPeerDown(peer, {Code::kCancelled, "replaced by a newer link of the same node"});
-  }
+  if (replaces && events_ != nullptr) events_->OnPeerDown(peer, why_replaced);
   // That event may have ended the new link.
   const auto found = peers_.find(peer);
   if (found == peers_.end() || found->second.up.get() != &link) return;
   if (events_ != nullptr) events_->OnPeerUp(peer);
+}
+
+void TcpNetwork::Impl::SetRevoked(std::set<std::uint64_t> serials) {
+  connections_.revoked = std::move(serials);
+  for (auto& [peer, entry] : peers_) {
+    for (Link* link : {entry.up.get(), entry.dialled.get(), entry.accepted.get()}) {
+      if (link != nullptr && link->is_revoked()) link->Refuse(RevokedStatus(peer));
+    }
+  }
+}
+
+void TcpNetwork::Impl::OnGuestFailed(const Connection& guest, const Status& why) {
+  // Who only hangs up may be a phone that died.
+  if (why.code() != Code::kUnavailable) strangers_.Refuse(guest.address(), why.message());
 }
 
 void TcpNetwork::Impl::OnLinkDown(Link& link, const Status& why) {
@@ -189,6 +219,7 @@ wire::Verdict TcpNetwork::Impl::JudgeGuest(const Connection& guest, const wire::
   if (hello.to != self_ || hello.from == self_ || (proven && *proven != hello.from)) {
     return wire::Verdict::kWrongNode;
   }
+  if (guest.is_revoked()) return wire::Verdict::kRevoked;
   if (hello.role == wire::Role::kMain) return JudgeMain(hello.from);
   const auto found = peers_.find(hello.from);
   const bool known = found != peers_.end() && found->second.accepted != nullptr &&
@@ -220,6 +251,10 @@ void TcpNetwork::Impl::AcceptMain(std::shared_ptr<Connection> main, const wire::
 void TcpNetwork::Impl::OnGuest(std::shared_ptr<Connection> guest, const wire::Hello& hello) {
   const wire::Verdict verdict = JudgeGuest(*guest, hello);
   if (verdict != wire::Verdict::kWelcome) {
+    if (IsSuspicious(verdict)) {
+      strangers_.Refuse(guest->address(), "node " + std::to_string(ToNumber(hello.from)) + ": " +
+                                              std::string(wire::VerdictName(verdict)));
+    }
     guest->RefuseAndClose({.role = hello.role,
                            .verdict = verdict,
                            .from = self_,
@@ -242,6 +277,9 @@ Result<std::string> TcpNetwork::Listen(const std::string& address) {
 NodeId TcpNetwork::self() const { return impl_->self(); }
 void TcpNetwork::Attach(NetworkEvents* events) { impl_->Attach(events); }
 void TcpNetwork::Connect(NodeId peer, const std::string& address) { impl_->Connect(peer, address); }
+void TcpNetwork::SetRevoked(std::set<std::uint64_t> serials) {
+  impl_->SetRevoked(std::move(serials));
+}
 void TcpNetwork::Disconnect(NodeId peer) { impl_->Disconnect(peer); }
 Status TcpNetwork::Send(NodeId to, Traffic traffic, Frame frame) {
   return impl_->Send(to, traffic, std::move(frame));

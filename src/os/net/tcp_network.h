@@ -8,7 +8,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/network.h"
@@ -25,6 +28,13 @@ class TcpNetwork final : public Network {
     // Who this node is and whom it believes. Null: nothing is encrypted and everybody is
     // believed, for tests and for a cable between two machines.
     std::shared_ptr<const TlsIdentity> tls;
+
+    // Whether the dates in certificates count. On the head, by its own clock; a phone's may be
+    // wrong by years.
+    bool judge_dates = false;
+    // Says who was refused, each address at most once a minute, and when two devices seem to
+    // use one identity. Called on the loop; may be empty.
+    std::function<void(const std::string& line)> log;
 
     // A connection with nothing to say says that it is alive, this often. Twice a second
     // does not keep a phone's radio awake more than telemetry does.
@@ -53,6 +63,10 @@ class TcpNetwork final : public Network {
   // Returns the address with the port it got. kInvalidArgument: not an address.
   // kUnavailable: the system refuses, most likely because the port is in use.
   Result<std::string> Listen(const std::string& address);
+
+  // The serial numbers of certificates that are void from now on, all of them. Who shows one
+  // is refused; links with one are down (kInvalidArgument).
+  void SetRevoked(std::set<std::uint64_t> serials);
 
   NodeId self() const override;
   void Attach(NetworkEvents* events) override;

@@ -19,6 +19,7 @@ class TcpStream final : public Stream {
 
   Result<bool> Handshake() override { return true; }
   std::optional<NodeId> proven_peer() const override { return std::nullopt; }
+  std::uint64_t proven_serial() const override { return 0; }
   Result<std::size_t> Read(std::span<std::byte> out) override { return ReadSocket(socket_, out); }
   Result<std::size_t> Write(std::span<const std::byte> bytes) override {
     return WriteSocket(socket_, bytes);

@@ -1,6 +1,5 @@
 // Who gets in over TLS, and who does not.
 #include <gtest/gtest.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 
 #include <csignal>
@@ -177,25 +176,12 @@ INSTANTIATE_TEST_SUITE_P(Version, TlsClientTest, testing::Values(TLS1_2_VERSION,
                            return test.param == TLS1_2_VERSION ? "Tls12" : "Tls13";
                          });
 
-// The same certificate, but valid in 2001 only.
-std::string MakeStale(const NodeCertificate& certificate, const Authority& authority) {
-  const CertificatePtr x = *ReadCertificate(certificate.certificate_pem);
-  const KeyPtr key = *ReadPrivateKey(authority.key_pem);
-  ASN1_TIME_set_string_X509(X509_getm_notBefore(x.get()), "20010101000000Z");
-  ASN1_TIME_set_string_X509(X509_getm_notAfter(x.get()), "20011231000000Z");
-  X509_sign(x.get(), key.get(), nullptr);
-  const BioPtr bio(BIO_new(BIO_s_mem()));
-  PEM_write_bio_X509(bio.get(), x.get());
-  char* data = nullptr;
-  const auto size = BIO_get_mem_data(bio.get(), &data);
-  return {data, static_cast<std::size_t>(size)};
-}
-
 TEST_F(TlsNetworkTest, PhonesDoNotJudgeDates) {
   const std::string key = *MakePrivateKey();
   const NodeCertificate fresh = *IssueCertificate(authority_, NodeId{2}, *PublicKeyOf(key));
-  const auto stale =
-      TlsIdentity::Make(authority_.certificate_pem, MakeStale(fresh, authority_), key);
+  const std::string stale_pem =
+      WithDates(fresh.certificate_pem, authority_.key_pem, "20010101000000Z", "20011231000000Z");
+  const auto stale = TlsIdentity::Make(authority_.certificate_pem, stale_pem, key);
   ASSERT_TRUE(stale.ok()) << stale.status().ToString();
   TestNode server(loop_, NodeId{1}, With(Identity(NodeId{1})));
   EXPECT_TRUE(WhyDown(NodeId{2}, With(*stale), server, NodeId{1}).ok());

@@ -41,8 +41,13 @@ bool IsCertificateAlert(int reason) {
 // so it cannot raise SIGPIPE, and many records leave in one system call.
 class TlsStream final : public Stream {
  public:
-  // `peer`: what the certificate of the other side has to say.
-  enum class Peer { kNode, kHost };
+  // What the certificate of the other side has to say.
+  enum class Peer {
+    kNode,      // Which member it is.
+    kHost,      // That it is of a web server's name.
+    kHead,      // That it is node 1, of the authority that is expected.
+    kStranger,  // Nothing: it has none.
+  };
 
   TlsStream(boost::asio::ip::tcp::socket& socket, SSL_CTX* context, Side side, Peer peer)
       : socket_(socket), ssl_(SSL_new(context)), peer_kind_(peer) {
@@ -60,9 +65,20 @@ class TlsStream final : public Stream {
 
   // The certificate must be for `host`, a name or an address. REQUIRES: before Handshake.
   Status Expect(const std::string& host);
+  // The certificate must be signed by this authority. REQUIRES: Peer::kHead.
+  void Expect(const wire::AuthorityHash& authority) { expected_ = authority; }
+  void JudgeDates() {
+    X509_VERIFY_PARAM_clear_flags(SSL_get0_param(ssl_.get()), X509_V_FLAG_NO_CHECK_TIME);
+  }
+  // Asks for no certificate, and shows the authority's. REQUIRES: Peer::kStranger.
+  void ReceiveStrangers(X509* authority) {
+    SSL_set_verify(ssl_.get(), SSL_VERIFY_NONE, nullptr);
+    SHOAL_CHECK(SSL_add1_chain_cert(ssl_.get(), authority) == 1);
+  }
 
   Result<bool> Handshake() override;
   std::optional<NodeId> proven_peer() const override { return peer_; }
+  std::uint64_t proven_serial() const override { return serial_; }
   Result<std::size_t> Read(std::span<std::byte> out) override;
   Result<std::size_t> Write(std::span<const std::byte> bytes) override;
   Result<bool> Flush() override;
@@ -72,6 +88,9 @@ class TlsStream final : public Stream {
   Result<std::size_t> Pull();
   // Why the last call failed; tells the peer too, if it listens.
   Status Failure();
+  // Notes who the peer is.
+  Status Identify();
+  Status CheckHead(X509* certificate) const;
 
   boost::asio::ip::tcp::socket& socket_;
   SslPtr ssl_;
@@ -80,6 +99,8 @@ class TlsStream final : public Stream {
   BIO* outgoing_ = nullptr;  // Owned by ssl_.
   std::size_t flushed_ = 0;  // Bytes of outgoing_ that the kernel has.
   std::optional<NodeId> peer_;
+  std::uint64_t serial_ = 0;
+  wire::AuthorityHash expected_{};
 };
 
 Status TlsStream::Expect(const std::string& host) {
@@ -121,7 +142,10 @@ Result<bool> TlsStream::Flush() {
 
 Status TlsStream::Failure() {
   const int reason = ERR_GET_REASON(ERR_peek_last_error());
-  const auto verdict = SSL_get_verify_result(ssl_.get());
+  // Where nobody is verified, OpenSSL still notes what it would have said.
+  const auto verdict = SSL_get_verify_mode(ssl_.get()) == SSL_VERIFY_NONE
+                           ? X509_V_OK
+                           : SSL_get_verify_result(ssl_.get());
   (void)Flush();  // The alert, if there is one. Whether it arrives changes nothing here.
   if (verdict != X509_V_OK) {
     ERR_clear_error();
@@ -151,11 +175,35 @@ Result<bool> TlsStream::Handshake() {
     if (n == 0) return false;
   }
   SHOAL_RETURN_IF_ERROR(Flush().status());
-  if (peer_kind_ == Peer::kHost) return true;  // OpenSSL has compared the names.
-  const CertificatePtr certificate(SSL_get1_peer_certificate(ssl_.get()));
-  if (certificate == nullptr) return Status(Code::kInvalidArgument, "TLS: no certificate");
-  SHOAL_ASSIGN_OR_RETURN(peer_, NodeOf(certificate.get()));
+  SHOAL_RETURN_IF_ERROR(Identify());
   return true;
+}
+
+Status TlsStream::Identify() {
+  // OpenSSL has compared the names of a host.
+  if (peer_kind_ == Peer::kHost || peer_kind_ == Peer::kStranger) return {};
+  const CertificatePtr certificate(SSL_get1_peer_certificate(ssl_.get()));
+  if (certificate == nullptr) return {Code::kInvalidArgument, "TLS: no certificate"};
+  if (peer_kind_ == Peer::kHead) SHOAL_RETURN_IF_ERROR(CheckHead(certificate.get()));
+  SHOAL_ASSIGN_OR_RETURN(peer_, NodeOf(certificate.get()));
+  serial_ = SerialOf(certificate.get());
+  return {};
+}
+
+// By now the peer has proven that it holds the key of `certificate`, and nothing was sent
+// to it.
+Status TlsStream::CheckHead(X509* certificate) const {
+  const STACK_OF(X509)* chain = SSL_get_peer_cert_chain(ssl_.get());
+  for (int i = 0; i < sk_X509_num(chain); ++i) {
+    X509* authority = sk_X509_value(chain, i);
+    if (HashOf(authority) != expected_) continue;
+    SHOAL_RETURN_IF_ERROR(CheckSignedBy(authority, certificate));
+    SHOAL_ASSIGN_OR_RETURN(const NodeId node, NodeOf(certificate));
+    if (node == kHeadNode) return {};
+    return {Code::kInvalidArgument,
+            "there is node " + std::to_string(ToNumber(node)) + " of the cluster, not its head"};
+  }
+  return {Code::kInvalidArgument, "the join token is of another cluster than the head there"};
 }
 
 Result<std::size_t> TlsStream::Read(std::span<std::byte> out) {
@@ -186,9 +234,28 @@ Result<std::size_t> TlsStream::Write(std::span<const std::byte> bytes) {
 }  // namespace
 
 std::unique_ptr<Stream> MakeTlsStream(boost::asio::ip::tcp::socket& socket,
-                                      const TlsIdentity& identity, Side side) {
-  return std::make_unique<TlsStream>(socket, TlsInternals::Context(identity), side,
-                                     TlsStream::Peer::kNode);
+                                      const TlsIdentity& identity, Side side, Dates dates) {
+  auto stream = std::make_unique<TlsStream>(socket, TlsInternals::Context(identity), side,
+                                            TlsStream::Peer::kNode);
+  if (dates == Dates::kJudged) stream->JudgeDates();
+  return stream;
+}
+
+std::unique_ptr<Stream> MakeStrangerStream(boost::asio::ip::tcp::socket& socket,
+                                           const TlsIdentity& identity) {
+  auto stream = std::make_unique<TlsStream>(socket, TlsInternals::Context(identity),
+                                            Side::kAcceptor, TlsStream::Peer::kStranger);
+  stream->ReceiveStrangers(TlsInternals::Authority(identity));
+  return stream;
+}
+
+Result<std::unique_ptr<Stream>> MakeEnrolStream(boost::asio::ip::tcp::socket& socket,
+                                                const wire::AuthorityHash& authority) {
+  SHOAL_ASSIGN_OR_RETURN(const SslContextPtr context, MakeTlsContext());
+  auto stream =
+      std::make_unique<TlsStream>(socket, context.get(), Side::kDialler, TlsStream::Peer::kHead);
+  stream->Expect(authority);
+  return std::unique_ptr<Stream>(std::move(stream));
 }
 
 Result<std::unique_ptr<Stream>> MakeHttpsStream(boost::asio::ip::tcp::socket& socket,
