@@ -43,6 +43,7 @@ void LayerFetcher::Load(const wire::pb::Assign& assign, const llm::ModelConfig& 
   bytes_total_ = 0;
   failures_ = 0;
   fetch_.reset();
+  found_.clear();
   for (const wire::pb::LayerFile& layer : layers_) bytes_total_ += layer.bytes();
   told_ = heard_ = clock_.Now();
   // Never inside this call.
@@ -59,11 +60,12 @@ void LayerFetcher::Next() {
     if (const Status status = pipeline::CheckLayerFile(layer); !status.ok()) {
       return Finish(status);
     }
-    if (store_.Find(layer.sha256()) != nullptr) {
+    if (auto bytes = store_.Find(layer.sha256())) {
+      found_.push_back(std::move(bytes));
       bytes_done_ += layer.bytes();
       continue;
     }
-    fetch_.emplace();
+    fetch_ = Fetch{};  // Not emplace(): clang 14 sees the default constructor too late for it.
     fetch_->layer = layer;
     fetch_->storing = true;  // Until it is known what there is of it.
     return store_.Open(layer, [this, call = call_](Result<std::uint32_t> chunks) {
@@ -75,6 +77,13 @@ void LayerFetcher::Next() {
 
 void LayerFetcher::OnOpened(Result<std::uint32_t> chunks) {
   if (!chunks.ok()) return Finish(std::move(chunks).status());
+  if (*chunks == pipeline::ChunkCount(fetch_->layer.bytes())) {
+    if (store_.Find(fetch_->layer.sha256()) == nullptr) {
+      return Finish(Status(Code::kUnavailable, "a layer has vanished from the store"));
+    }
+    fetch_.reset();
+    return Next();
+  }
   fetch_->storing = false;
   fetch_->chunk = *chunks;
   for (std::uint32_t i = 0; i < *chunks; ++i) {
@@ -182,12 +191,9 @@ void LayerFetcher::Tick() {
 
 Result<Layers> LayerFetcher::Map() {
   Layers layers;
-  for (const wire::pb::LayerFile& file : layers_) {
+  for (std::shared_ptr<const pipeline::LayerBytes>& bytes : found_) {
     const auto mapped = std::make_shared<MappedLayer>();
-    mapped->bytes = store_.Find(file.sha256());
-    if (mapped->bytes == nullptr) {
-      return Status(Code::kUnavailable, "a layer has vanished from the store");
-    }
+    mapped->bytes = std::move(bytes);
     SHOAL_ASSIGN_OR_RETURN(mapped->layer, llm::ReadLayer("layer", mapped->bytes->bytes(), config_));
     layers.emplace_back(mapped, &mapped->layer);
   }
@@ -197,6 +203,7 @@ Result<Layers> LayerFetcher::Map() {
 void LayerFetcher::Finish(Result<Layers> result) {
   loading_ = false;
   fetch_.reset();
+  found_.clear();
   ++call_;
   clock_.Cancel(tick_);
   const auto done = std::make_shared<UniqueFunction<void(Result<Layers>)>>(std::move(done_));

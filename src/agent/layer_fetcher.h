@@ -95,6 +95,8 @@ class LayerFetcher {
   std::size_t next_ = 0;
   std::uint64_t bytes_done_ = 0;
   std::uint64_t bytes_total_ = 0;
+  // Those before next_; held, so that the store does not remove one to make room for another.
+  std::vector<std::shared_ptr<const pipeline::LayerBytes>> found_;
   std::optional<Fetch> fetch_;
   Instant heard_;
   Instant told_;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/check.h"
 #include "os/file.h"
 #include "os/file_internal.h"
 
@@ -37,9 +38,12 @@ Status ResumableFile::Append(std::span<const std::byte> bytes) {
   return {};
 }
 
-Status ResumableFile::Clear() {
-  if (Retry([&] { return ::ftruncate(fd_.get(), 0); }) != 0) return ErrnoStatus(errno, path_);
-  size_ = 0;
+Status ResumableFile::CutTo(std::uint64_t bytes) {
+  SHOAL_CHECK(bytes <= size_);
+  if (Retry([&] { return ::ftruncate(fd_.get(), static_cast<off_t>(bytes)); }) != 0) {
+    return ErrnoStatus(errno, path_);
+  }
+  size_ = bytes;
   return {};
 }
 

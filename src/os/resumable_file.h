@@ -32,7 +32,9 @@ class ResumableFile {
   // kResourceExhausted: the disk is full; what fitted stays.
   Status Append(std::span<const std::byte> bytes);
   // Throws all bytes away.
-  Status Clear();
+  Status Clear() { return CutTo(0); }
+  // Throws those away that come after the first `bytes`. REQUIRES: there are so many.
+  Status CutTo(std::uint64_t bytes);
   // Gives the file its name, replacing what had it. After OK it is there after a power
   // cut. REQUIRES: the last call.
   Status MoveTo(const std::string& path);

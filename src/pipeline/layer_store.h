@@ -29,12 +29,14 @@ class LayerStore {
  public:
   virtual ~LayerStore() = default;
 
-  // Null: it is not here, or not whole. `sha256`: the layer's name (wire/piece.h).
+  // Null: it is not here, or not whole, or must be opened once before it is used. `sha256`: the
+  // layer's name (wire/piece.h).
   virtual std::shared_ptr<const LayerBytes> Find(const std::string& sha256) = 0;
   // The names of those that are whole.
   virtual std::vector<std::string> Whole() const = 0;
 
-  // Begins or goes on with a layer: `done` gets how many of its first chunks are here and right.
+  // Begins or goes on with a layer: `done` gets how many of its first chunks are here and right. If
+  // that is all of them, Find finds the layer.
   // kResourceExhausted: no room for the rest; the message says how much is missing.
   virtual void Open(const wire::pb::LayerFile& layer,
                     UniqueFunction<void(Result<std::uint32_t>)> done) = 0;
