@@ -1,13 +1,16 @@
 // `shoal join`: this device becomes a member of a cluster, and is one from then on.
 #include <fmt/core.h>
 
+#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "os/cluster/file_lock.h"
 #include "os/loop.h"
+#include "shoal/agent_node.h"
 #include "shoal/cluster_home.h"
 #include "shoal/commands.h"
+#include "shoal/compute.h"
 #include "shoal/membership.h"
 
 namespace shoal {
@@ -16,6 +19,9 @@ namespace {
 struct JoinOptions {
   std::string dir;
   Invitation invitation;
+  AgentNodeOptions node;
+  std::string memory;
+  bool enrol_only = false;
 };
 
 Status Join(const JoinOptions& options) {
@@ -25,7 +31,18 @@ Status Join(const JoinOptions& options) {
   SHOAL_ASSIGN_OR_RETURN(const Membership membership, BecomeMember(loop, home, options.invitation));
   fmt::print("{} as node {}\n", membership.is_new ? "joined" : "already joined",
              ToNumber(membership.files.node));
-  // From here on this device is a member: with `membership.files`, under `lock`, on `loop`.
+  std::fflush(stdout);
+  if (options.enrol_only) return {};
+  AgentNodeOptions node = options.node;
+  node.home = home;
+  node.files = membership.files;
+  node.name = options.invitation.device_name.empty() ? DefaultDeviceName()
+                                                     : options.invitation.device_name;
+  if (!options.memory.empty()) {
+    SHOAL_ASSIGN_OR_RETURN(node.memory, ParseBytes(options.memory));
+  }
+  SHOAL_ASSIGN_OR_RETURN(const std::unique_ptr<AgentNode> running, AgentNode::Start(loop, node));
+  loop.Run();
   return {};
 }
 
@@ -43,6 +60,16 @@ void AddJoin(CLI::App& app) {
   AddDirOption(*command, options->dir);
   command->add_option("--name", options->invitation.device_name,
                       "What this device is called in the cluster");
+  command->add_option("--threads", options->node.threads, "Compute with this many threads")
+      ->check(CLI::Range(1, 256));
+  command->add_option("--cpus", options->node.cpus, "Leave the other cores alone")
+      ->check(CLI::Range(1, 256));
+  command->add_option("--memory", options->memory,
+                      "For layers, keys and values, such as 2.5G; most of what is free unless given");
+  command->add_flag("--metered", options->node.metered, "The link to the head costs money");
+  command->add_option("--listen", options->node.listen, "Where neighbours reach this device")
+      ->capture_default_str();
+  command->add_flag("--enrol-only", options->enrol_only, "Join, and do not start working");
   command->callback([options] { ExitOnError(Join(*options)); });
 }
 

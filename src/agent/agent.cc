@@ -165,6 +165,12 @@ void Agent::OnControl(NodeId from, const Frame& frame) {
         server_.Grant(NodeId{message->grant().node()}, sha256);
       }
       return;
+    case wire::pb::ToNode::kRevoked:
+      if (options_.on_revoked) {
+        options_.on_revoked(
+            {message->revoked().serials().begin(), message->revoked().serials().end()});
+      }
+      return;
     case wire::pb::ToNode::kRelease:
       pending_.reset();
       running_.reset();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,8 @@ struct AgentOptions {
   NodeId head{};
   std::string head_address;
   wire::pb::NodeHello hello;  // What it says of itself; `cached` is filled in.
+  // Serials of certificates that are void from now on. May be empty.
+  std::function<void(std::set<std::uint64_t>)> on_revoked;
 };
 
 // A phone that stays silent for a second while an answer is being made is taken for dead, so a

@@ -33,6 +33,7 @@ Coordinator::Coordinator(const Seams& seams, CoordinatorOptions options,
       // Above all epochs of former lives: a frame of theirs must not look like one of ours.
       formation_(seams, roster_, options_.model, replica_, server_, seams.random.Bits() << 32U,
                  *this) {
+  revoked_ = options_.revoked;
   seams_.network.Attach(this);
   waiting_since_ = last_tick_ = seams_.clock.Now();
   for (const std::string& id : book_.Restore()) queue_.push_back(id);
@@ -46,7 +47,10 @@ Coordinator::~Coordinator() {
   seams_.clock.Cancel(tick_);
 }
 
-void Coordinator::OnPeerUp(NodeId peer) { roster_.Arrived(peer, seams_.clock.Now()); }
+void Coordinator::OnPeerUp(NodeId peer) {
+  roster_.Arrived(peer, seams_.clock.Now());
+  TellRevoked(peer);
+}
 
 void Coordinator::OnPeerDown(NodeId peer, const Status& why) { Lose(peer, why); }
 
@@ -224,6 +228,20 @@ Status Coordinator::Drain(NodeId node, bool draining) {
     formation_.OnArrived();
   }
   return {};
+}
+
+void Coordinator::Revoke(NodeId node, const std::set<std::uint64_t>& serials) {
+  revoked_ = serials;
+  OnUnfit(node, {Code::kInvalidArgument, "it was evicted"});
+  for (const auto& [id, member] : roster_.members()) TellRevoked(id);
+}
+
+void Coordinator::TellRevoked(NodeId node) {
+  wire::pb::ToNode message;
+  for (const std::uint64_t serial : revoked_) message.mutable_revoked()->add_serials(serial);
+  if (!revoked_.empty()) {
+    (void)seams_.network.Send(node, Traffic::kControl, wire::Encode(message)).ok();
+  }
 }
 
 void Coordinator::OnBroken(const Status& why) { formation_.OnBroken(why); }

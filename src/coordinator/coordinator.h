@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/seams.h"
@@ -31,6 +32,7 @@ struct CoordinatorOptions {
   // Answers that cannot begin or go on for so long, for want of phones, fail.
   Duration wait_max = std::chrono::minutes(10);
   pipeline::ReplicaOptions replica;
+  std::set<std::uint64_t> revoked;  // Serials of certificates that are void.
   // Lines for the operator; may be empty.
   std::function<void(const std::string&)> news;
 };
@@ -73,8 +75,12 @@ class Coordinator final : public NetworkEvents,
   const Formation& formation() const { return formation_; }
   std::size_t answers_running() const { return replica_.size(); }
   std::size_t answers_waiting() const { return queue_.size(); }
+  // The nodes that answers run on.
+  const pipeline::Route& route() const { return replica_.route(); }
   // kNotFound: no such node is here.
   Status Drain(NodeId node, bool draining);
+  // `node` is out; all others hear which certificates are void.
+  void Revoke(NodeId node, const std::set<std::uint64_t>& serials);
 
  private:
   struct Running {
@@ -92,6 +98,7 @@ class Coordinator final : public NetworkEvents,
   void Admit();
   void Finish(std::uint64_t sequence, pipeline::AnswerEnd how, const Status& status);
   void Lose(NodeId node, const Status& why);
+  void TellRevoked(NodeId node);
   void Tick();
 
   const Seams seams_;
@@ -107,6 +114,7 @@ class Coordinator final : public NetworkEvents,
   std::map<std::string, std::uint64_t> numbers_;  // Of those in running_.
   std::uint64_t next_number_ = 1;
   std::size_t positions_used_ = 0;
+  std::set<std::uint64_t> revoked_;
   Instant waiting_since_;
   Instant last_tick_;
   TimerId tick_{};

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 
+#include "os/net/endpoint_internal.h"
 #include "os/unique_fd.h"
 
 namespace shoal::os {
@@ -70,16 +71,25 @@ std::vector<std::string> FromInterfaces() {
 }
 
 // Which address the kernel would send from. Connecting a UDP socket sends nothing.
-template <class Address>
-std::optional<std::string> SourceTowards(const Address& destination) {
-  const auto* to = reinterpret_cast<const sockaddr*>(&destination);
+std::optional<sockaddr_storage> SourceTowards(const sockaddr* to, std::size_t to_size) {
   const UniqueFd fd(::socket(to->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!fd.valid() || ::connect(fd.get(), to, sizeof(destination)) != 0) return std::nullopt;
-  Address own{};
+  if (!fd.valid() || ::connect(fd.get(), to, static_cast<socklen_t>(to_size)) != 0) {
+    return std::nullopt;
+  }
+  sockaddr_storage own{};
   socklen_t size = sizeof(own);
-  auto* out = reinterpret_cast<sockaddr*>(&own);
-  if (::getsockname(fd.get(), out, &size) != 0) return std::nullopt;
-  return Reachable(out);
+  if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0) return std::nullopt;
+  return own;
+}
+
+template <class Address>
+void AddSourceTowards(const Address& destination, std::vector<std::string>& found) {
+  const auto own =
+      SourceTowards(reinterpret_cast<const sockaddr*>(&destination), sizeof(destination));
+  if (!own) return;
+  if (auto address = Reachable(reinterpret_cast<const sockaddr*>(&*own))) {
+    found.push_back(*std::move(address));
+  }
 }
 
 std::vector<std::string> FromRoutes() {
@@ -93,8 +103,8 @@ std::vector<std::string> FromRoutes() {
   internet6.sin6_port = htons(kAnyPort);
   ::inet_pton(AF_INET6, "2001:db8::1", &internet6.sin6_addr);
   std::vector<std::string> found;
-  if (auto address = SourceTowards(internet)) found.push_back(*std::move(address));
-  if (auto address = SourceTowards(internet6)) found.push_back(*std::move(address));
+  AddSourceTowards(internet, found);
+  AddSourceTowards(internet6, found);
   return found;
 }
 
@@ -103,6 +113,20 @@ std::vector<std::string> FromRoutes() {
 std::vector<std::string> LocalAddresses() {
   std::vector<std::string> found = FromInterfaces();
   return found.empty() ? FromRoutes() : found;
+}
+
+std::optional<std::string> LocalAddressTowards(const std::string& endpoint) {
+  const auto parsed = ParseEndpoint(endpoint);
+  if (!parsed.ok()) return std::nullopt;
+  const auto own = SourceTowards(parsed->data(), parsed->size());
+  if (!own) return std::nullopt;
+  const auto* address = reinterpret_cast<const sockaddr*>(&*own);
+  if (address->sa_family == AF_INET) {
+    const in_addr number = As<sockaddr_in>(address).sin_addr;
+    return Format(AF_INET, &number);
+  }
+  const in6_addr number = As<sockaddr_in6>(address).sin6_addr;
+  return Format(AF_INET6, &number);
 }
 
 std::string WithPort(const std::string& address, unsigned port) {

@@ -21,5 +21,10 @@ TEST(LocalAddresses, GetAPort) {
   EXPECT_EQ(WithPort("2001:db8::5", 7401), "[2001:db8::5]:7401");
 }
 
+TEST(LocalAddresses, TowardsItselfItIsLoopback) {
+  EXPECT_EQ(LocalAddressTowards("127.0.0.1:7400"), "127.0.0.1");
+  EXPECT_EQ(LocalAddressTowards("nowhere"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace shoal::os

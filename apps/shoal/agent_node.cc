@@ -1,0 +1,101 @@
+#include "shoal/agent_node.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "kernels/revision.h"
+#include "os/file.h"
+#include "os/machine/cpu.h"
+#include "os/machine/memory.h"
+#include "os/machine/sys_root.h"
+#include "os/net/local_addresses.h"
+#include "os/net/tls.h"
+#include "shoal/cluster_home.h"
+#include "shoal/node_profile.h"
+
+namespace shoal {
+namespace {
+
+// Of the memory that is free when it starts, what a node offers: the rest is for activations, for
+// whatever else the phone does, and for the moment in which two epochs overlap.
+constexpr double kShareOffered = 0.7;
+
+Result<std::uint64_t> MemoryToOffer(std::uint64_t wanted) {
+  if (wanted != 0) return wanted;
+  SHOAL_ASSIGN_OR_RETURN(const std::uint64_t free,
+                         os::ReadMemoryInfo(os::SysRoot()).bytes_available);
+  return static_cast<std::uint64_t>(kShareOffered * static_cast<double>(free));
+}
+
+// What this device measured before with as many threads, or now.
+Result<wire::pb::Profile> ProfileOf(const std::string& home, const Clock& clock,
+                                    os::ThreadPool& pool) {
+  const std::string path =
+      fmt::format("{}/profile-{}-{}", home, kernels::kKernelRevision, pool.workers());
+  constexpr std::size_t kProfileBytesMax = 1024;
+  wire::pb::Profile profile;
+  const Result<std::string> kept = os::ReadFile(path, kProfileBytesMax);
+  if (kept.ok() && profile.ParseFromString(*kept)) return profile;
+  SHOAL_ASSIGN_OR_RETURN(profile, MeasureProfile(clock, pool));
+  // If it cannot be kept, it is measured again next time.
+  (void)os::WriteFileAtomically(path, profile.SerializeAsString(), os::FileAccess::kOwner).ok();
+  return profile;
+}
+
+}  // namespace
+
+AgentNode::AgentNode(os::Loop& loop, const os::PoolPlan& plan, std::uint64_t seed)
+    : pool_(plan),
+      random_(seed),
+      probe_(os::SysRoot(), plan.cores),
+      executor_([&loop](UniqueFunction<void()> task) { loop.Post(std::move(task)); }) {}
+
+Result<std::unique_ptr<AgentNode>> AgentNode::Start(os::Loop& loop,
+                                                    const AgentNodeOptions& options) {
+  const os::PoolPlan plan = os::PlanPool(os::ReadCpuInfo(os::SysRoot()),
+                                         {.threads = options.threads, .cpus = options.cpus});
+  std::unique_ptr<AgentNode> node(
+      new AgentNode(loop, plan, static_cast<std::uint64_t>(loop.Now().since_origin.count())));
+  SHOAL_ASSIGN_OR_RETURN(os::LayerDirectory directory,
+                         os::LayerDirectory::Open(CacheDirectory(options.home)));
+  SHOAL_ASSIGN_OR_RETURN(node->store_,
+                         os::FlashStore::Make(loop, std::move(directory),
+                                              os::FlashStore::Check::kBeforeUse));
+  SHOAL_ASSIGN_OR_RETURN(
+      const std::shared_ptr<const os::TlsIdentity> identity,
+      os::TlsIdentity::Make(options.files.authority_pem, options.files.certificate_pem,
+                            options.files.key_pem));
+  os::TcpNetwork::Options network;
+  network.tls = identity;
+  network.log = [](const std::string& line) { fmt::print(stderr, "shoal: {}\n", line); };
+  node->network_ = std::make_unique<os::TcpNetwork>(loop, options.files.node, network);
+  SHOAL_ASSIGN_OR_RETURN(const std::string listening, node->network_->Listen(options.listen));
+
+  agent::AgentOptions agent;
+  agent.head = NodeId{1};
+  agent.head_address = options.files.heads.front();
+  agent.on_revoked = [network = node->network_.get()](std::set<std::uint64_t> serials) {
+    network->SetRevoked(std::move(serials));
+  };
+  agent.hello.set_arithmetic(kernels::kKernelRevision);
+  agent.hello.set_name(options.name);
+  agent.hello.set_metered(options.metered);
+  if (const auto own = os::LocalAddressTowards(agent.head_address)) {
+    const unsigned port =
+        static_cast<unsigned>(std::stoul(listening.substr(listening.rfind(':') + 1)));
+    agent.hello.set_address(os::WithPort(*own, port));
+  }
+  SHOAL_ASSIGN_OR_RETURN(const std::uint64_t memory, MemoryToOffer(options.memory));
+  agent.hello.set_memory_bytes(memory);
+  SHOAL_ASSIGN_OR_RETURN(*agent.hello.mutable_profile(),
+                         ProfileOf(options.home, loop, node->pool_));
+  node->agent_ = std::make_unique<agent::Agent>(
+      Seams{loop, *node->network_, node->executor_, node->random_}, std::move(agent),
+      *node->store_, node->probe_, node->pool_);
+  return node;
+}
+
+}  // namespace shoal

@@ -1,0 +1,51 @@
+// AgentNode: a member of a cluster as it runs on a real device: its agent, with network, threads,
+// flash and sensors.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "agent/agent.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "os/cluster/node_directory.h"
+#include "os/flash/flash_store.h"
+#include "os/loop.h"
+#include "os/net/tcp_network.h"
+#include "os/thread_executor.h"
+#include "os/thread_pool.h"
+#include "shoal/machine_probe.h"
+
+namespace shoal {
+
+struct AgentNodeOptions {
+  std::string home;          // The directory of its membership.
+  os::NodeFiles files;       // What is in it.
+  std::string name;          // What people call it.
+  std::size_t threads = 0;   // 0: one for each fast core.
+  std::size_t cpus = 0;      // Cores that it may take; 0: all.
+  std::uint64_t memory = 0;  // For weights, keys and values; 0: most of what is free.
+  bool metered = false;
+  std::string listen = "0.0.0.0:0";  // For neighbours.
+};
+
+// Belongs to its loop.
+class AgentNode {
+ public:
+  // Measures the device first, about half a second, or reads what an earlier run measured.
+  static Result<std::unique_ptr<AgentNode>> Start(os::Loop& loop, const AgentNodeOptions& options);
+
+ private:
+  AgentNode(os::Loop& loop, const os::PoolPlan& plan, std::uint64_t seed);
+
+  os::ThreadPool pool_;
+  Random random_;
+  MachineProbe probe_;
+  std::unique_ptr<os::FlashStore> store_;
+  std::unique_ptr<os::TcpNetwork> network_;
+  std::unique_ptr<agent::Agent> agent_;
+  os::ThreadExecutor executor_;  // Last: its thread uses the others.
+};
+
+}  // namespace shoal
