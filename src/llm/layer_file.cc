@@ -84,8 +84,9 @@ class Reader {
     }
     if (Load(12, 4) != records) return Wrong("", "number of records", Load(12, 4), records);
     if (Load(16, 8) != file_.size()) return Wrong("", "bytes", file_.size(), Load(16, 8));
-    if (file_.size() < DataBegin(records))
+    if (file_.size() < DataBegin(records)) {
       return Wrong("", "bytes", file_.size(), DataBegin(records));
+    }
     return {};
   }
 
@@ -135,7 +136,11 @@ class Reader {
     }
     const auto form = static_cast<kernels::PackedForm>(record.form);
     const std::size_t block = kernels::LayoutOf(form).block;
-    if (k % block != 0) return Wrong(part, "block", block, k);
+    if (k % block != 0) {
+      return Status(Code::kCorruption, name_ + ": " + part + ": form has blocks of " +
+                                           std::to_string(block) + ", which rows of " +
+                                           std::to_string(k) + " are no multiple of");
+    }
     int exponent = 0;
     if (!(record.unit > 0 && record.unit <= 1) || std::frexp(record.unit, &exponent) != 0.5F) {
       return Status(Code::kCorruption, name_ + ": " + part + ": unit is no power of two");
