@@ -42,9 +42,8 @@ Result<std::vector<std::string>> Addresses(const std::string& given) {
 
 void PrintForPeople(const TokenOptions& options, const std::vector<std::string>& addresses,
                     const std::string& token) {
-  fmt::print(addresses.size() == 1
-                 ? "On the phone:\n\n"
-                 : "On the phone, the line with an address that it can reach:\n\n");
+  fmt::print("On the phone{}:\n\n",
+             addresses.size() == 1 ? "" : ", the line with an address that it can reach");
   for (const std::string& address : addresses) fmt::print("  shoal join {} {}\n", address, token);
   fmt::print("\nGood for {} device{} within {} minutes, and as secret as a password.\n",
              options.uses, options.uses == 1 ? "" : "s", options.minutes);
