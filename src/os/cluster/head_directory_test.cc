@@ -60,7 +60,7 @@ TEST_F(HeadDirectoryTest, IsNotMadeTwice) {
 TEST_F(HeadDirectoryTest, ATokenAdmitsAsOftenAsItSays) {
   const wire::JoinToken token = *head_->MakeToken(2, kHour, kNow);
   EXPECT_EQ(token.authority, *HashOfAuthority(head_->authority().certificate_pem));
-  for (const std::uint64_t id : {2, 3}) {
+  for (const std::uint64_t id : {2U, 3U}) {
     const Result<Admission> admission = head_->Admit(RequestWith(token.secret), kNow);
     ASSERT_TRUE(admission.ok()) << admission.status().ToString();
     EXPECT_EQ(admission->verdict, wire::EnrolVerdict::kWelcome);

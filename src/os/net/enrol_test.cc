@@ -155,7 +155,7 @@ TEST_F(EnrolTest, AGoodTokenMakesAMember) {
 TEST_F(EnrolTest, EveryMemberIsAnother) {
   Serve();
   const wire::JoinToken token = MakeToken(3);
-  for (const std::uint64_t id : {2, 3, 4}) {
+  for (const std::uint64_t id : {2U, 3U, 4U}) {
     const Result<NodeFiles> files = Join(token);
     ASSERT_TRUE(files.ok()) << files.status().ToString();
     EXPECT_EQ(files->node, NodeId{id});
