@@ -126,7 +126,7 @@ class Head {
   std::thread thread_;
 };
 
-// A client with a loop of its own, for one thread.
+// A client with a loop of its own, for one thread. Outlives its responses.
 class Client {
  public:
   explicit Client(const Head& head) : url_(head.url()) {}
@@ -192,7 +192,8 @@ json Chat(int seed, bool stream, int tokens = 40) {
 
 TEST(DoorHttp, ACompletionIsWhatTheEngineSays) {
   Head head;
-  const json answer = ReadJson(Client(head).Post(
+  Client client(head);
+  const json answer = ReadJson(client.Post(
       "/v1/completions", {{"prompt", "ROMEO:"}, {"temperature", 0}, {"max_tokens", 30}}));
   llm::Generation generation(head.engine(), {.temperature = 0}, 0);
   generation.Append(head.tokenizer().Encode("ROMEO:", {.add_ends = true}));
@@ -206,10 +207,11 @@ TEST(DoorHttp, ACompletionIsWhatTheEngineSays) {
 
 TEST(DoorHttp, StreamedAndWholeAreTheSameAndManyAtOnceToo) {
   Head head;
+  Client single(head);
   constexpr int kClients = 8;
   std::vector<std::string> whole;
   for (int i = 0; i < kClients; ++i) {
-    const json answer = ReadJson(Client(head).Post("/v1/chat/completions", Chat(i, false)));
+    const json answer = ReadJson(single.Post("/v1/chat/completions", Chat(i, false)));
     whole.push_back(answer["choices"][0]["message"]["content"]);
     EXPECT_FALSE(whole.back().empty());
   }
@@ -218,7 +220,8 @@ TEST(DoorHttp, StreamedAndWholeAreTheSameAndManyAtOnceToo) {
   std::vector<std::thread> clients;
   for (int i = 0; i < kClients; ++i) {
     clients.emplace_back([&, i] {
-      auto response = Client(head).Post("/v1/chat/completions", Chat(i, true));
+      Client client(head);
+      auto response = client.Post("/v1/chat/completions", Chat(i, true));
       const auto events = EventsOf(*response.ReadAll(1 << 20));
       if (!events.empty() && events.back() == "[DONE]") {
         streamed[static_cast<std::size_t>(i)] = TextOf(events);
