@@ -13,6 +13,7 @@
 #include "os/machine/sys_root.h"
 #include "os/net/local_addresses.h"
 #include "os/net/tls.h"
+#include "os/secret_number.h"
 #include "shoal/cluster_home.h"
 #include "shoal/node_profile.h"
 
@@ -57,13 +58,11 @@ Result<std::unique_ptr<AgentNode>> AgentNode::Start(os::Loop& loop,
                                                     const AgentNodeOptions& options) {
   const os::PoolPlan plan = os::PlanPool(os::ReadCpuInfo(os::SysRoot()),
                                          {.threads = options.threads, .cpus = options.cpus});
-  std::unique_ptr<AgentNode> node(
-      new AgentNode(loop, plan, static_cast<std::uint64_t>(loop.Now().since_origin.count())));
+  std::unique_ptr<AgentNode> node(new AgentNode(loop, plan, os::SecretNumber()));
   SHOAL_ASSIGN_OR_RETURN(os::LayerDirectory directory,
                          os::LayerDirectory::Open(CacheDirectory(options.home)));
-  SHOAL_ASSIGN_OR_RETURN(node->store_,
-                         os::FlashStore::Make(loop, std::move(directory),
-                                              os::FlashStore::Check::kBeforeUse));
+  SHOAL_ASSIGN_OR_RETURN(node->store_, os::FlashStore::Make(loop, std::move(directory),
+                                                            os::FlashStore::Check::kBeforeUse));
   SHOAL_ASSIGN_OR_RETURN(
       const std::shared_ptr<const os::TlsIdentity> identity,
       os::TlsIdentity::Make(options.files.authority_pem, options.files.certificate_pem,
@@ -72,6 +71,7 @@ Result<std::unique_ptr<AgentNode>> AgentNode::Start(os::Loop& loop,
   network.tls = identity;
   network.log = [](const std::string& line) { fmt::print(stderr, "shoal: {}\n", line); };
   node->network_ = std::make_unique<os::TcpNetwork>(loop, options.files.node, network);
+  node->shaped_ = std::make_unique<os::ShapedNetwork>(loop, *node->network_, options.shape);
   SHOAL_ASSIGN_OR_RETURN(const std::string listening, node->network_->Listen(options.listen));
 
   agent::AgentOptions agent;
@@ -92,9 +92,9 @@ Result<std::unique_ptr<AgentNode>> AgentNode::Start(os::Loop& loop,
   agent.hello.set_memory_bytes(memory);
   SHOAL_ASSIGN_OR_RETURN(*agent.hello.mutable_profile(),
                          ProfileOf(options.home, loop, node->pool_));
-  node->agent_ = std::make_unique<agent::Agent>(
-      Seams{loop, *node->network_, node->executor_, node->random_}, std::move(agent),
-      *node->store_, node->probe_, node->pool_);
+  node->agent_ =
+      std::make_unique<agent::Agent>(Seams{loop, *node->shaped_, node->executor_, node->random_},
+                                     std::move(agent), *node->store_, node->probe_, node->pool_);
   return node;
 }
 

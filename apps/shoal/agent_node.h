@@ -12,6 +12,7 @@
 #include "os/cluster/node_directory.h"
 #include "os/flash/flash_store.h"
 #include "os/loop.h"
+#include "os/net/shaped_network.h"
 #include "os/net/tcp_network.h"
 #include "os/thread_executor.h"
 #include "os/thread_pool.h"
@@ -28,6 +29,7 @@ struct AgentNodeOptions {
   std::uint64_t memory = 0;  // For weights, keys and values; 0: most of what is free.
   bool metered = false;
   std::string listen = "0.0.0.0:0";  // For neighbours.
+  os::LinkShape shape;
 };
 
 // Belongs to its loop.
@@ -44,6 +46,7 @@ class AgentNode {
   MachineProbe probe_;
   std::unique_ptr<os::FlashStore> store_;
   std::unique_ptr<os::TcpNetwork> network_;
+  std::unique_ptr<os::ShapedNetwork> shaped_;
   std::unique_ptr<agent::Agent> agent_;
   os::ThreadExecutor executor_;  // Last: its thread uses the others.
 };

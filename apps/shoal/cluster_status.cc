@@ -53,8 +53,8 @@ Status ClusterStatus::Evict(NodeId node) {
 }
 
 Status ClusterStatus::Label(NodeId node, const std::string& label) {
-  return directory_.SetLabels(node, label.empty() ? std::vector<std::string>()
-                                                  : std::vector<std::string>{label});
+  return directory_.SetLabels(
+      node, label.empty() ? std::vector<std::string>() : std::vector<std::string>{label});
 }
 
 }  // namespace shoal

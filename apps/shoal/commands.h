@@ -55,6 +55,11 @@ void AddToken(CLI::App& app);
 // `shoal join`: this device becomes a member.
 void AddJoin(CLI::App& app);
 
+// `shoal serve`: the head of a cluster answers.
+void AddServe(CLI::App& app);
+// `shoal up`: a whole cluster on this machine.
+void AddUp(CLI::App& app);
+
 // What to tell a user whose CPU none of our vector kernels run on; else empty.
 std::string SlowKernelsWarning();
 

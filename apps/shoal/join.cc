@@ -11,6 +11,7 @@
 #include "shoal/cluster_home.h"
 #include "shoal/commands.h"
 #include "shoal/compute.h"
+#include "shoal/link_shape.h"
 #include "shoal/membership.h"
 
 namespace shoal {
@@ -36,8 +37,8 @@ Status Join(const JoinOptions& options) {
   AgentNodeOptions node = options.node;
   node.home = home;
   node.files = membership.files;
-  node.name = options.invitation.device_name.empty() ? DefaultDeviceName()
-                                                     : options.invitation.device_name;
+  node.name =
+      options.invitation.device_name.empty() ? DefaultDeviceName() : options.invitation.device_name;
   if (!options.memory.empty()) {
     SHOAL_ASSIGN_OR_RETURN(node.memory, ParseBytes(options.memory));
   }
@@ -64,11 +65,13 @@ void AddJoin(CLI::App& app) {
       ->check(CLI::Range(1, 256));
   command->add_option("--cpus", options->node.cpus, "Leave the other cores alone")
       ->check(CLI::Range(1, 256));
-  command->add_option("--memory", options->memory,
-                      "For layers, keys and values, such as 2.5G; most of what is free unless given");
+  command->add_option(
+      "--memory", options->memory,
+      "For layers, keys and values, such as 2.5G; most of what is free unless given");
   command->add_flag("--metered", options->node.metered, "The link to the head costs money");
   command->add_option("--listen", options->node.listen, "Where neighbours reach this device")
       ->capture_default_str();
+  AddLinkShapeOptions(*command, options->node.shape);
   command->add_flag("--enrol-only", options->enrol_only, "Join, and do not start working");
   command->callback([options] { ExitOnError(Join(*options)); });
 }

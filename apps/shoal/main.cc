@@ -30,6 +30,8 @@ int main(int argc, char** argv) {
   shoal::AddInit(app);
   shoal::AddToken(app);
   shoal::AddJoin(app);
+  shoal::AddServe(app);
+  shoal::AddUp(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
     fmt::print(stderr, "shoal: {}\n", warning);
   }

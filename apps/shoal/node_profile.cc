@@ -41,9 +41,9 @@ double BestSeconds(const Clock& clock, const kernels::PackedWeights& weights, st
 
 Result<wire::pb::Profile> MeasureProfile(const Clock& clock, Parallel& parallel) {
   const std::vector<std::byte> blocks(kRows * kColumns / 32 * 18);
-  SHOAL_ASSIGN_OR_RETURN(const kernels::PackedWeights weights,
-                         kernels::PackedWeights::Make(DType::kQ4_0, blocks, kRows, kColumns,
-                                                      parallel));
+  SHOAL_ASSIGN_OR_RETURN(
+      const kernels::PackedWeights weights,
+      kernels::PackedWeights::Make(DType::kQ4_0, blocks, kRows, kColumns, parallel));
   wire::pb::Profile profile;
   profile.set_weight_bytes_per_second(static_cast<double>(blocks.size()) /
                                       BestSeconds(clock, weights, 1, parallel));

@@ -1,7 +1,6 @@
 // `shoal serve`: the head of a cluster: it knows the nodes, keeps a model spread over them, and
 // answers.
 #include <fmt/core.h>
-#include <openssl/rand.h>
 
 #include <cstdio>
 #include <memory>
@@ -21,7 +20,9 @@
 #include "os/machine/sys_root.h"
 #include "os/net/enrol_server.h"
 #include "os/net/http_server.h"
+#include "os/net/shaped_network.h"
 #include "os/net/tcp_network.h"
+#include "os/secret_number.h"
 #include "os/thread_executor.h"
 #include "os/thread_pool.h"
 #include "os/wall_clock.h"
@@ -31,10 +32,11 @@
 #include "shoal/commands.h"
 #include "shoal/door_adapter.h"
 #include "shoal/language_model.h"
+#include "shoal/link_shape.h"
 #include "shoal/model_files.h"
 #include "shoal/prepared_model.h"
+#include "shoal/serve_file.h"
 #include "shoal/tokenizer_files.h"
-#include "shoal/version.h"
 
 namespace shoal {
 namespace {
@@ -49,6 +51,7 @@ struct ServeOptions {
   std::size_t stages = 0;
   std::size_t guesses = 4;
   std::size_t chunk = 64;
+  os::LinkShape shape;
 };
 
 // Everything that a head is, in the order in which it is made.
@@ -59,17 +62,15 @@ class Head {
   void Run() { loop_.Run(); }
 
  private:
-  Head(os::HeadDirectory directory, os::FileLock lock, OpenedModel model,
-       const os::PoolPlan& plan)
+  Head(os::HeadDirectory directory, os::FileLock lock, OpenedModel model, const os::PoolPlan& plan)
       : directory_(std::move(directory)),
         lock_(std::move(lock)),
         model_(std::move(model)),
         pool_(plan),
-        random_(SecretSeed()),
+        // Ids of answers are as good as passwords.
+        random_(os::SecretNumber()),
         executor_([this](UniqueFunction<void()> task) { loop_.Post(std::move(task)); }) {}
 
-  // Ids of answers are as good as passwords: nobody may guess them.
-  static std::uint64_t SecretSeed();
   static void Say(const std::string& line) {
     fmt::print("{}\n", line);
     std::fflush(stdout);
@@ -86,6 +87,7 @@ class Head {
   std::unique_ptr<os::FlashStore> layers_;
   std::unique_ptr<AnswerFiles> answers_;
   std::unique_ptr<os::TcpNetwork> network_;
+  std::unique_ptr<os::ShapedNetwork> shaped_;
   os::ThreadExecutor executor_;
   std::unique_ptr<coordinator::Coordinator> coordinator_;
   std::unique_ptr<ClusterStatus> status_;
@@ -94,14 +96,6 @@ class Head {
   std::unique_ptr<os::EnrolServer> enrol_;
   std::unique_ptr<os::HttpServer> http_;
 };
-
-std::uint64_t Head::SecretSeed() {
-  std::uint64_t seed = 0;
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(&seed), sizeof(seed)) != 1) {
-    SHOAL_CHECK(false);  // A system without random numbers cannot have keys, either.
-  }
-  return seed;
-}
 
 Result<coordinator::CoordinatorOptions> Head::PlanModel(const ServeOptions& options) {
   SHOAL_ASSIGN_OR_RETURN(os::LayerDirectory directory,
@@ -116,8 +110,8 @@ Result<coordinator::CoordinatorOptions> Head::PlanModel(const ServeOptions& opti
                                                        os::FlashStore::Check::kByReceivers));
   const llm::ModelConfig& config = model_.config;
   coordinator::CoordinatorOptions plan;
-  plan.context = options.model.context != 0 ? options.model.context
-                                            : static_cast<std::size_t>(config.context);
+  plan.context =
+      options.model.context != 0 ? options.model.context : static_cast<std::size_t>(config.context);
   plan.model.id = prepared.id;
   plan.model.config = std::move(prepared.config);
   plan.model.layers = std::move(prepared.layers);
@@ -139,10 +133,9 @@ Result<std::unique_ptr<Head>> Head::Start(const ServeOptions& options) {
   SHOAL_ASSIGN_OR_RETURN(os::HeadDirectory directory, os::HeadDirectory::Open(home));
   SHOAL_ASSIGN_OR_RETURN(os::FileLock lock, directory.LockForServing());
   SHOAL_ASSIGN_OR_RETURN(OpenedModel model, OpenModel(options.model.model));
-  SHOAL_ASSIGN_OR_RETURN(
-      llm::Tokenizer tokenizer,
-      OpenTokenizer(options.model.tokenizer.empty() ? options.model.model
-                                                    : options.model.tokenizer));
+  SHOAL_ASSIGN_OR_RETURN(llm::Tokenizer tokenizer,
+                         OpenTokenizer(options.model.tokenizer.empty() ? options.model.model
+                                                                       : options.model.tokenizer));
   std::string name = model.name.empty() ? options.model.model : model.name;
   std::unique_ptr<Head> head(
       new Head(std::move(directory), std::move(lock), std::move(model),
@@ -160,23 +153,22 @@ Result<std::unique_ptr<Head>> Head::Start(const ServeOptions& options) {
   network.log = Say;
   head->network_ = std::make_unique<os::TcpNetwork>(head->loop_, NodeId{1}, network);
   head->network_->SetRevoked(plan.revoked);
+  head->shaped_ = std::make_unique<os::ShapedNetwork>(head->loop_, *head->network_, options.shape);
   head->coordinator_ = std::make_unique<coordinator::Coordinator>(
-      Seams{head->loop_, *head->network_, head->executor_, head->random_}, std::move(plan),
+      Seams{head->loop_, *head->shaped_, head->executor_, head->random_}, std::move(plan),
       std::make_shared<pipeline::HeadModel>(std::move(model_head), head->pool_), *head->layers_,
       *head->answers_);
-  head->status_ = std::make_unique<ClusterStatus>(*head->coordinator_, head->directory_,
-                                                  *head->network_);
-  head->admin_ =
-      std::make_unique<api::AdminDoor>(*head->status_, head->directory_.admin_key());
+  head->status_ =
+      std::make_unique<ClusterStatus>(*head->coordinator_, head->directory_, *head->network_);
+  head->admin_ = std::make_unique<api::AdminDoor>(*head->status_, head->directory_.admin_key());
   SHOAL_ASSIGN_OR_RETURN(api::ServedModel served,
                          api::MakeServedModel(name, std::move(tokenizer), os::UnixNow()));
-  head->door_ = std::make_unique<api::Door>(
-      api::DoorWorld{.answers = *head->coordinator_,
-                     .health = *head->status_,
-                     .admin = head->admin_.get(),
-                     .random = head->random_,
-                     .unix_time = os::UnixNow},
-      std::move(served));
+  head->door_ = std::make_unique<api::Door>(api::DoorWorld{.answers = *head->coordinator_,
+                                                           .health = *head->status_,
+                                                           .admin = head->admin_.get(),
+                                                           .random = head->random_,
+                                                           .unix_time = os::UnixNow},
+                                            std::move(served));
   SHOAL_RETURN_IF_ERROR(head->Listen(options));
   return head;
 }
@@ -186,7 +178,7 @@ Status Head::Listen(const ServeOptions& options) {
   os::EnrolServer::Options enrol;
   enrol.cluster_port =
       static_cast<std::uint16_t>(std::stoul(cluster.substr(cluster.rfind(':') + 1)));
-  enrol.program_version = std::string(ProgramVersion());
+  enrol.program_version = SHOAL_VERSION;
   enrol.log = Say;
   enrol_ = std::make_unique<os::EnrolServer>(loop_, directory_, std::move(enrol));
   SHOAL_ASSIGN_OR_RETURN(const std::string door, enrol_->Listen(options.enrol));
@@ -195,6 +187,8 @@ Status Head::Listen(const ServeOptions& options) {
   Say(fmt::format("serving {}: {} layers; members at {}, new ones at {} (see `shoal token`)",
                   model_.name.empty() ? options.model.model : model_.name, model_.config.layers,
                   cluster, door));
+  SHOAL_RETURN_IF_ERROR(
+      WriteServeFile(directory_.path(), {.cluster = cluster, .enrol = door, .http = http}));
   Say(fmt::format("answers at http://{}/v1/chat/completions", http));
   return {};
 }
@@ -207,8 +201,7 @@ void AddServe(CLI::App& app) {
   AddLanguageModelOptions(*command, options->model);
   AddDirOption(*command, options->dir);
   command->add_option("--listen", options->listen, "Where members dial")->capture_default_str();
-  command->add_option("--enrol", options->enrol, "Where new members knock")
-      ->capture_default_str();
+  command->add_option("--enrol", options->enrol, "Where new members knock")->capture_default_str();
   command->add_option("--http", options->http, "Where answers are given")->capture_default_str();
   command
       ->add_option("--positions", options->positions,
@@ -223,6 +216,7 @@ void AddServe(CLI::App& app) {
   command->add_option("--chunk", options->chunk, "Tokens of prompts in one batch")
       ->check(CLI::Range(1, 512))
       ->capture_default_str();
+  AddLinkShapeOptions(*command, options->shape);
   command->callback([options] {
     Result<std::unique_ptr<Head>> head = Head::Start(*options);
     if (!head.ok()) ExitOnError(head.status());

@@ -47,7 +47,8 @@ Agent::Agent(const Seams& seams, AgentOptions options, pipeline::LayerStore& sto
 
 Agent::~Agent() {
   seams_.network.Attach(nullptr);
-  for (const TimerId timer : {dial_timer_, next_timer_, telemetry_timer_, awake_timer_, ping_timer_}) {
+  for (const TimerId timer :
+       {dial_timer_, next_timer_, telemetry_timer_, awake_timer_, ping_timer_}) {
     seams_.clock.Cancel(timer);
   }
 }

@@ -1,7 +1,5 @@
 #include "os/net/tcp_network.h"
 
-#include <openssl/rand.h>
-
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -10,23 +8,15 @@
 #include "os/net/endpoint_internal.h"
 #include "os/net/link_internal.h"
 #include "os/net/lobby_internal.h"
-#include "os/net/openssl_internal.h"
 #include "os/net/replacements_internal.h"
 #include "os/net/strangers_internal.h"
+#include "os/secret_number.h"
 
 namespace shoal::os {
 namespace {
 
 // One read of a socket: what a fast link brings between two turns of the loop.
 constexpr std::size_t kReadBytesMax = std::size_t{64} << 10;
-
-// Names the two connections that belong together; unlike any that came before.
-std::uint64_t DrawSession() {
-  InitOpenSsl();
-  std::uint64_t session = 0;
-  SHOAL_CHECK_EQ(RAND_bytes(reinterpret_cast<unsigned char*>(&session), sizeof(session)), 1);
-  return session;
-}
 
 // What an honest member that is only unlucky is not told.
 bool IsSuspicious(wire::Verdict verdict) {
@@ -116,7 +106,7 @@ void TcpNetwork::Impl::Connect(NodeId peer, const std::string& address) {
   if (peer == self_) {
     endpoint = Status(Code::kInvalidArgument, "a node does not connect to itself");
   }
-  entry.dialled = Link::Dial(LinkConfig(peer, DrawSession()), std::move(endpoint), *this);
+  entry.dialled = Link::Dial(LinkConfig(peer, SecretNumber()), std::move(endpoint), *this);
 }
 
 void TcpNetwork::Impl::Disconnect(NodeId peer) {

@@ -1,0 +1,216 @@
+// `shoal up`: a whole cluster of real processes on this machine, for trying it out.
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "os/cluster/head_directory.h"
+#include "os/loop.h"
+#include "os/wall_clock.h"
+#include "shoal/child_process.h"
+#include "shoal/cluster_home.h"
+#include "shoal/commands.h"
+#include "shoal/serve_file.h"
+#include "wire/join_token.h"
+
+namespace shoal {
+namespace {
+
+struct UpOptions {
+  std::string model;
+  std::string dir;
+  std::size_t nodes = 5;
+  std::string http = "127.0.0.1:8080";
+  std::size_t threads = 1;
+  std::string memory;
+  std::size_t stages = 0;
+  std::string delay_ms;
+  std::string megabits;
+  std::vector<std::string> runners;  // "3=qemu-aarch64-static shoal-arm64"
+  std::vector<std::string> serve;    // Passed on to `shoal serve`.
+};
+
+std::vector<std::string> Words(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+// Which nodes are other programs, by their numbers.
+Result<std::map<std::size_t, std::vector<std::string>>> ParseRunners(const UpOptions& options) {
+  std::map<std::size_t, std::vector<std::string>> runners;
+  for (const std::string& text : options.runners) {
+    const std::size_t equals = text.find('=');
+    std::size_t node = 0;
+    if (equals != std::string::npos && equals > 0 && equals < 5 &&
+        text.find_first_not_of("0123456789") == equals) {
+      node = std::stoul(text.substr(0, equals));
+    }
+    const std::vector<std::string> words =
+        node == 0 ? std::vector<std::string>() : Words(text.substr(equals + 1));
+    if (words.empty() || node > options.nodes) {
+      return Status(Code::kInvalidArgument,
+                    "--runner " + text + ": wanted NODE=PROGRAM with NODE from 1 to --nodes");
+    }
+    runners[node] = words;
+  }
+  return runners;
+}
+
+class Cluster {
+ public:
+  static Status Run(const UpOptions& options) {
+    Cluster cluster(options);
+    SHOAL_ASSIGN_OR_RETURN(cluster.runners_, ParseRunners(options));
+    SHOAL_ASSIGN_OR_RETURN(cluster.program_, OwnProgram());
+    SHOAL_ASSIGN_OR_RETURN(const std::string home, ClusterHome(options.dir));
+    cluster.dir_ = options.dir.empty() ? home + "/up" : home;
+    SHOAL_RETURN_IF_ERROR(cluster.StartHead());
+    SHOAL_RETURN_IF_ERROR(cluster.StartNodes());
+    return cluster.Watch();
+  }
+
+ private:
+  explicit Cluster(const UpOptions& options) : options_(options) {}
+
+  void AddShape(std::vector<std::string>& command) const {
+    if (!options_.delay_ms.empty()) {
+      command.insert(command.end(), {"--delay-ms", options_.delay_ms});
+    }
+    if (!options_.megabits.empty()) {
+      command.insert(command.end(), {"--megabits", options_.megabits});
+    }
+  }
+
+  Status StartHead() {
+    const std::string home = dir_ + "/head";
+    std::error_code error;
+    std::filesystem::create_directories(home, error);
+    if (error) return {Code::kUnavailable, home + ": " + error.message()};
+    Result<os::HeadDirectory> directory = os::HeadDirectory::Open(home);
+    if (directory.status().code() == Code::kNotFound) {
+      SHOAL_RETURN_IF_ERROR(os::HeadDirectory::Create(home, "up", os::UnixNow()));
+      directory = os::HeadDirectory::Open(home);
+    }
+    if (!directory.ok()) return std::move(directory).status();
+    RemoveServeFile(home);
+    std::vector<std::string> command = {program_,  "serve",        "--dir",    home,
+                                        "--model", options_.model, "--listen", "127.0.0.1:0",
+                                        "--enrol", "127.0.0.1:0",  "--http",   options_.http};
+    if (options_.stages != 0) {
+      command.insert(command.end(), {"--stages", std::to_string(options_.stages)});
+    }
+    AddShape(command);
+    for (const std::string& word : options_.serve) {
+      for (const std::string& part : Words(word)) command.push_back(part);
+    }
+    SHOAL_ASSIGN_OR_RETURN(ChildProcess head, ChildProcess::Start(command));
+    children_.push_back({"the head", std::move(head)});
+    while (!addresses_) {
+      loop_.RunOne(kLook);
+      if (const auto ended = children_.front().process.Ended()) {
+        return {Code::kUnavailable, "the head ended: " + *ended};
+      }
+      if (const Result<ServeAddresses> found = ReadServeFile(home); found.ok()) {
+        addresses_ = *found;
+      }
+    }
+    constexpr os::UnixTime kTokenSeconds = 3600;
+    SHOAL_ASSIGN_OR_RETURN(const wire::JoinToken token,
+                           directory->MakeToken(options_.nodes, kTokenSeconds, os::UnixNow()));
+    token_ = wire::EncodeJoinToken(token);
+    return {};
+  }
+
+  Status StartNodes() {
+    for (std::size_t i = 1; i <= options_.nodes; ++i) {
+      const auto runner = runners_.find(i);
+      std::vector<std::string> command =
+          runner != runners_.end() ? runner->second : std::vector<std::string>{program_};
+      const std::string name = "node-" + std::to_string(i);
+      command.insert(command.end(),
+                     {"join", addresses_->enrol, token_, "--dir", dir_ + "/" + name, "--name", name,
+                      "--listen", "127.0.0.1:0", "--threads", std::to_string(options_.threads)});
+      if (!options_.memory.empty()) {
+        command.insert(command.end(), {"--memory", options_.memory});
+      }
+      AddShape(command);
+      SHOAL_ASSIGN_OR_RETURN(ChildProcess node, ChildProcess::Start(command));
+      fmt::print("{} is process {}\n", name, node.pid());
+      children_.push_back({name, std::move(node)});
+    }
+    std::fflush(stdout);
+    return {};
+  }
+
+  // Until the head ends. Nodes may come and go: that is what one wants to see.
+  Status Watch() {
+    for (;;) {
+      loop_.RunOne(kLook);
+      for (Child& child : children_) {
+        if (!child.running) continue;
+        const auto ended = child.process.Ended();
+        if (!ended) continue;
+        child.running = false;
+        fmt::print("{} ended: {}\n", child.name, *ended);
+        std::fflush(stdout);
+        if (&child == &children_.front()) {
+          return {Code::kUnavailable, "the head ended: " + *ended};
+        }
+      }
+    }
+  }
+
+  static constexpr Duration kLook = std::chrono::milliseconds(50);
+  struct Child {
+    std::string name;
+    ChildProcess process;
+    bool running = true;
+  };
+
+  const UpOptions& options_;
+  os::Loop loop_;
+  std::map<std::size_t, std::vector<std::string>> runners_;
+  std::string program_;
+  std::string dir_;
+  std::optional<ServeAddresses> addresses_;
+  std::string token_;
+  std::vector<Child> children_;  // The head first.
+};
+
+}  // namespace
+
+void AddUp(CLI::App& app) {
+  auto options = std::make_shared<UpOptions>();
+  CLI::App* command =
+      app.add_subcommand("up", "A cluster of processes on this machine, for trying it out");
+  command->add_option("--model", options->model, "A GGUF file, or a folder of Hugging Face")
+      ->required();
+  AddDirOption(*command, options->dir);
+  command->add_option("--nodes", options->nodes, "How many, beside the head")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--http", options->http, "Where answers are given")->capture_default_str();
+  command->add_option("--threads", options->threads, "Of each node")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->add_option("--memory", options->memory, "Of each node for layers, such as 200M");
+  command->add_option("--stages", options->stages, "Cut the model into so many parts; 0: by itself")
+      ->check(CLI::Range(0, 1024));
+  command->add_option("--delay-ms", options->delay_ms, "What every frame takes longer, one way");
+  command->add_option("--megabits", options->megabits, "A second, of every link and direction");
+  command->add_option("--runner", options->runners,
+                      "NODE=PROGRAM: this node is another program, such as a phone's under qemu");
+  command->add_option("--serve", options->serve, "More options for `shoal serve`, in quotes");
+  command->callback([options] { ExitOnError(Cluster::Run(*options)); });
+}
+
+}  // namespace shoal
