@@ -25,8 +25,9 @@ class Writer {
     Number(0, 2);
   }
   void Number(std::uint64_t value, std::size_t width) {
-    bytes_.resize(bytes_.size() + width);
-    StoreLittleEndian(value, std::span(bytes_).last(width));
+    for (std::size_t i = 0; i < width; ++i) {
+      bytes_.push_back(static_cast<std::byte>(value >> 8U * i & 0xffU));
+    }
   }
   void Bytes(std::span<const std::byte> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
