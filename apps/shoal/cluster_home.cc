@@ -33,6 +33,8 @@ Result<std::string> ClusterHome(const std::string& dir) {
   return Status(Code::kInvalidArgument, "there is no home directory; name one with --dir");
 }
 
+std::string CacheDirectory(const std::string& home) { return home + "/cache"; }
+
 std::string DefaultDeviceName() {
   utsname system{};
   if (::uname(&system) == 0) {

@@ -22,6 +22,9 @@ void AddDirOption(CLI::App& command, std::string& dir);
 // `dir`, or $SHOAL_HOME, or ~/.shoal. kInvalidArgument: none of them is known.
 Result<std::string> ClusterHome(const std::string& dir);
 
+// Of it, the part where layers are (os/flash/layer_directory.h).
+std::string CacheDirectory(const std::string& home);
+
 // This device's host name, or what its firmware calls it where that says nothing (phones
 // are all called "localhost").
 std::string DefaultDeviceName();

@@ -54,6 +54,8 @@ void AddInit(CLI::App& app);
 void AddToken(CLI::App& app);
 // `shoal join`: this device becomes a member.
 void AddJoin(CLI::App& app);
+// `shoal cache`: the layers that this device keeps on flash.
+void AddCache(CLI::App& app);
 
 // What to tell a user whose CPU none of our vector kernels run on; else empty.
 std::string SlowKernelsWarning();

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   shoal::AddInit(app);
   shoal::AddToken(app);
   shoal::AddJoin(app);
+  shoal::AddCache(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
     fmt::print(stderr, "shoal: {}\n", warning);
   }

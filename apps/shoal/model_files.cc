@@ -59,6 +59,9 @@ Result<OpenedModel> OpenHf(const std::string& folder, const std::string& path) {
                          llm::ReadHfConfig(config_path, text, quantize));
   SHOAL_ASSIGN_OR_RETURN(const std::vector<std::string> paths, HfFiles(root, path));
   OpenedModel opened;
+  opened.files = paths;
+  opened.files.push_back(config_path);
+  if (!quantize.empty()) opened.files.push_back((root / "quantize_config.json").string());
   std::vector<llm::SafetensorsFile> files;
   for (const std::string& file_path : paths) {
     SHOAL_ASSIGN_OR_RETURN(os::MappedFile mapping, os::MappedFile::Open(file_path));
@@ -93,7 +96,7 @@ Result<MappedModel> OpenGguf(const std::string& path) {
     parts.push_back(std::move(file));
   }
   SHOAL_ASSIGN_OR_RETURN(llm::GgufModel model, llm::GgufModel::Make(std::move(parts)));
-  return MappedModel{std::move(mappings), std::move(model)};
+  return MappedModel{std::move(mappings), paths, std::move(model)};
 }
 
 std::optional<std::string> HfFolder(const std::string& path) {
@@ -117,6 +120,7 @@ Result<OpenedModel> OpenModel(const std::string& path) {
   opened.weights = WeightsOf(mapped.model);
   opened.weights.OnCopied(os::DropPages);
   opened.mappings = std::move(mapped.mappings);
+  opened.files = std::move(mapped.files);
   return opened;
 }
 

@@ -22,6 +22,7 @@ Result<std::string> ReadIfThere(const std::string& path, std::size_t bytes_max);
 // A model with the mappings that it refers to.
 struct MappedModel {
   std::vector<os::MappedFile> mappings;
+  std::vector<std::string> files;  // Of the mappings.
   llm::GgufModel model;
 };
 
@@ -31,7 +32,8 @@ Result<MappedModel> OpenGguf(const std::string& path);
 // A model of any format, with the mappings that it refers to.
 struct OpenedModel {
   std::vector<os::MappedFile> mappings;
-  std::string name;  // What the model calls itself; may be empty.
+  std::vector<std::string> files;  // All that it was read from.
+  std::string name;                // What the model calls itself; may be empty.
   llm::ModelConfig config;
   llm::ModelWeights weights;
 };
