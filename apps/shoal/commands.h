@@ -54,6 +54,8 @@ void AddInit(CLI::App& app);
 void AddToken(CLI::App& app);
 // `shoal join`: this device becomes a member.
 void AddJoin(CLI::App& app);
+// `shoal cache`: the layers that this device keeps on flash.
+void AddCache(CLI::App& app);
 
 // `shoal serve`: the head of a cluster answers.
 void AddServe(CLI::App& app);

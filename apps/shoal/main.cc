@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   shoal::AddJoin(app);
   shoal::AddServe(app);
   shoal::AddUp(app);
+  shoal::AddCache(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
     fmt::print(stderr, "shoal: {}\n", warning);
   }
