@@ -59,6 +59,8 @@ void AddCache(CLI::App& app);
 
 // `shoal serve`: the head of a cluster answers.
 void AddServe(CLI::App& app);
+// `shoal nodes`: who is in the cluster.
+void AddNodes(CLI::App& app);
 // `shoal up`: a whole cluster on this machine.
 void AddUp(CLI::App& app);
 

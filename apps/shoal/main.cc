@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   shoal::AddToken(app);
   shoal::AddJoin(app);
   shoal::AddServe(app);
+  shoal::AddNodes(app);
   shoal::AddUp(app);
   shoal::AddCache(app);
   if (const std::string warning = shoal::SlowKernelsWarning(); !warning.empty()) {
