@@ -2,6 +2,7 @@
 // answers.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -53,6 +54,9 @@ struct ServeOptions {
   std::size_t chunk = 64;
   os::LinkShape shape;
 };
+
+// Many short answers at once, whatever the context.
+constexpr std::size_t kPositionsLeast = 8192;
 
 // Everything that a head is, in the order in which it is made.
 class Head {
@@ -119,7 +123,9 @@ Result<coordinator::CoordinatorOptions> Head::PlanModel(const ServeOptions& opti
   plan.model.kv_bytes_per_position =
       2 * static_cast<std::uint64_t>(config.kv_heads) *
       kernels::KvRowBytes(options.model.kv, static_cast<std::size_t>(config.head_dim));
-  plan.model.positions = options.positions != 0 ? options.positions : 4 * plan.context;
+  plan.model.positions = options.positions != 0
+                             ? options.positions
+                             : std::max<std::size_t>(4 * plan.context, kPositionsLeast);
   plan.model.stages_max = options.stages;
   plan.replica.guesses = options.guesses;
   plan.replica.chunk = options.chunk;
