@@ -1,4 +1,5 @@
-// ChildProcess: a program that lives no longer than this one.
+// ChildProcess: a program that lives no longer than this one. For trials on a developer's machine:
+// Android kills the children of apps.
 #pragma once
 
 #include <sys/types.h>

@@ -53,8 +53,8 @@ inline constexpr std::size_t kBatchDimMax = 65536;
 Frame EncodeBatch(const Batch& batch);
 
 // kCorruption: the message names the field that no correct peer sends. On success every run has
-// wanted <= count >= 1 and begin + count fits 32 bits, no sequence has two runs, and `rows` are RowsIn() or, for the head
-// (`stage` is beyond `last`), RowsBack() rows.
+// wanted <= count >= 1, begin + count fits 32 bits, no sequence has two runs, and `rows` are
+// RowsIn() or, for the head (`stage` is beyond `last`), RowsBack() rows.
 Result<Batch> DecodeBatch(const Frame& frame);
 
 // Whom a frame is for, without decoding the rest. 0: the frame is too short.
