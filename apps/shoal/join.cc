@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/target.h"
 #include "os/cluster/file_lock.h"
 #include "os/loop.h"
 #include "shoal/agent_node.h"
@@ -23,7 +24,23 @@ struct JoinOptions {
   AgentNodeOptions node;
   std::string memory;
   bool enrol_only = false;
+  std::string target;
 };
+
+// The kernels of another instruction set than the best that this CPU has: all give the same bits.
+Result<std::unique_ptr<kernels::ScopedBestTarget>> ChooseTarget(const std::string& name) {
+  if (name.empty()) return std::unique_ptr<kernels::ScopedBestTarget>();
+  for (const kernels::Target target : kernels::SupportedTargets()) {
+    if (name == kernels::TargetName(target)) {
+      return std::make_unique<kernels::ScopedBestTarget>(target);
+    }
+  }
+  std::string known;
+  for (const std::string& other : kernels::SupportedTargetNames()) {
+    known += (known.empty() ? "" : ", ") + other;
+  }
+  return Status(Code::kInvalidArgument, "--target " + name + ": this CPU has " + known);
+}
 
 Status Join(const JoinOptions& options) {
   SHOAL_ASSIGN_OR_RETURN(const std::string home, ClusterHome(options.dir));
@@ -34,6 +51,7 @@ Status Join(const JoinOptions& options) {
              ToNumber(membership.files.node));
   std::fflush(stdout);
   if (options.enrol_only) return {};
+  SHOAL_ASSIGN_OR_RETURN(const auto target, ChooseTarget(options.target));
   AgentNodeOptions node = options.node;
   node.home = home;
   node.files = membership.files;
@@ -72,6 +90,7 @@ void AddJoin(CLI::App& app) {
   command->add_option("--listen", options->node.listen, "Where neighbours reach this device")
       ->capture_default_str();
   AddLinkShapeOptions(*command, options->node.shape);
+  command->add_option("--target", options->target, "Compute with this instruction set; for trials");
   command->add_flag("--enrol-only", options->enrol_only, "Join, and do not start working");
   command->callback([options] { ExitOnError(Join(*options)); });
 }

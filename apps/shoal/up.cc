@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <system_error>
@@ -33,8 +34,9 @@ struct UpOptions {
   std::size_t stages = 0;
   std::string delay_ms;
   std::string megabits;
-  std::vector<std::string> runners;  // "3=qemu-aarch64-static shoal-arm64"
-  std::vector<std::string> serve;    // Passed on to `shoal serve`.
+  std::vector<std::string> runners;       // "3=qemu-aarch64-static shoal-arm64"
+  std::vector<std::string> node_options;  // "2=--target ref"
+  std::vector<std::string> serve;         // Passed on to `shoal serve`.
 };
 
 std::vector<std::string> Words(const std::string& text) {
@@ -44,10 +46,13 @@ std::vector<std::string> Words(const std::string& text) {
   return words;
 }
 
-// Which nodes are other programs, by their numbers.
-Result<std::map<std::size_t, std::vector<std::string>>> ParseRunners(const UpOptions& options) {
-  std::map<std::size_t, std::vector<std::string>> runners;
-  for (const std::string& text : options.runners) {
+using WordsByNode = std::map<std::size_t, std::vector<std::string>>;
+
+// "2=several words", for nodes by their numbers.
+Result<WordsByNode> ParseByNode(const char* option, const std::vector<std::string>& texts,
+                                std::size_t nodes) {
+  WordsByNode by_node;
+  for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     std::size_t node = 0;
     if (equals != std::string::npos && equals > 0 && equals < 5 &&
@@ -56,20 +61,24 @@ Result<std::map<std::size_t, std::vector<std::string>>> ParseRunners(const UpOpt
     }
     const std::vector<std::string> words =
         node == 0 ? std::vector<std::string>() : Words(text.substr(equals + 1));
-    if (words.empty() || node > options.nodes) {
-      return Status(Code::kInvalidArgument,
-                    "--runner " + text + ": wanted NODE=PROGRAM with NODE from 1 to --nodes");
+    if (words.empty() || node > nodes) {
+      return Status(Code::kInvalidArgument, fmt::format("{} {}: wanted NODE=WORDS with NODE from 1 "
+                                                        "to {}",
+                                                        option, text, nodes));
     }
-    runners[node] = words;
+    by_node[node] = words;
   }
-  return runners;
+  return by_node;
 }
 
 class Cluster {
  public:
   static Status Run(const UpOptions& options) {
     Cluster cluster(options);
-    SHOAL_ASSIGN_OR_RETURN(cluster.runners_, ParseRunners(options));
+    SHOAL_ASSIGN_OR_RETURN(cluster.runners_,
+                           ParseByNode("--runner", options.runners, options.nodes));
+    SHOAL_ASSIGN_OR_RETURN(cluster.node_options_,
+                           ParseByNode("--node-options", options.node_options, options.nodes));
     SHOAL_ASSIGN_OR_RETURN(cluster.program_, OwnProgram());
     SHOAL_ASSIGN_OR_RETURN(const std::string home, ClusterHome(options.dir));
     cluster.dir_ = options.dir.empty() ? home + "/up" : home;
@@ -142,6 +151,9 @@ class Cluster {
       if (!options_.memory.empty()) {
         command.insert(command.end(), {"--memory", options_.memory});
       }
+      if (const auto more = node_options_.find(i); more != node_options_.end()) {
+        command.insert(command.end(), more->second.begin(), more->second.end());
+      }
       AddShape(command);
       SHOAL_ASSIGN_OR_RETURN(ChildProcess node, ChildProcess::Start(command));
       fmt::print("{} is process {}\n", name, node.pid());
@@ -178,7 +190,8 @@ class Cluster {
 
   const UpOptions& options_;
   os::Loop loop_;
-  std::map<std::size_t, std::vector<std::string>> runners_;
+  WordsByNode runners_;
+  WordsByNode node_options_;
   std::string program_;
   std::string dir_;
   std::optional<ServeAddresses> addresses_;
@@ -209,6 +222,8 @@ void AddUp(CLI::App& app) {
   command->add_option("--megabits", options->megabits, "A second, of every link and direction");
   command->add_option("--runner", options->runners,
                       "NODE=PROGRAM: this node is another program, such as a phone's under qemu");
+  command->add_option("--node-options", options->node_options,
+                      "NODE=OPTIONS: more options for `shoal join` of this node");
   command->add_option("--serve", options->serve, "More options for `shoal serve`, in quotes");
   command->callback([options] { ExitOnError(Cluster::Run(*options)); });
 }

@@ -90,7 +90,7 @@ TEST_F(FlashStoreTest, AWrongChunkChangesNothing) {
   EXPECT_EQ(*Open(layer_.file), 0U);
   ASSERT_TRUE(Append(layer_, 0).ok());
   std::vector<std::byte> flipped = layer_.Chunk(1);
-  flipped.back() ^= std::byte{0x80};
+  flipped.at(flipped.size() / 2) ^= std::byte{0x80};
   EXPECT_EQ(Append(layer_, 1, flipped).code(), Code::kCorruption);
   ASSERT_TRUE(Append(layer_, 1).ok());
   ASSERT_TRUE(Append(layer_, 2).ok());
