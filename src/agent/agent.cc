@@ -193,6 +193,9 @@ void Agent::OnAssign(const wire::pb::Assign& assign) {
       assign.stage() >= assign.stages() || assign.kv() > 1) {
     return refuse("the assignment is not one");
   }
+  if (options_.hello.metered() && !HasAll(assign)) {
+    return refuse("its link costs money, and it has not all of these layers");
+  }
   Assignment next;
   next.epoch = assign.epoch();
   next.stage = assign.stage();
@@ -220,6 +223,13 @@ void Agent::OnAssign(const wire::pb::Assign& assign) {
       [this, epoch = assign.epoch()](Result<Layers> layers) {
         OnLoaded(epoch, std::move(layers));
       });
+}
+
+bool Agent::HasAll(const wire::pb::Assign& assign) const {
+  const std::vector<std::string> whole = store_.Whole();
+  return std::all_of(assign.layers().begin(), assign.layers().end(), [&](const auto& layer) {
+    return std::find(whole.begin(), whole.end(), layer.sha256()) != whole.end();
+  });
 }
 
 void Agent::OnLoaded(std::uint64_t epoch, Result<Layers> layers) {

@@ -85,6 +85,7 @@ class Agent final : public NetworkEvents {
   void OnControl(NodeId from, const Frame& frame);
   void OnPieceFrame(NodeId from, const Frame& frame);
   void OnAssign(const wire::pb::Assign& assign);
+  bool HasAll(const wire::pb::Assign& assign) const;
   void OnLoaded(std::uint64_t epoch, Result<Layers> layers);
   // Whether what the assignment computes can be passed on.
   bool CanPassOn(const Assignment& assignment) const;

@@ -82,7 +82,14 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
   }
   if (traffic == Traffic::kBulk) {
     const Result<wire::Piece> piece = wire::DecodePiece(frame);
-    if (piece.ok() && piece->kind == wire::Piece::Kind::kGet) server_.OnGet(from, *piece);
+    if (!piece.ok() || piece->kind != wire::Piece::Kind::kGet) return;
+    const std::uint64_t refused = server_.refused();
+    server_.OnGet(from, *piece);
+    if (server_.refused() != refused && !member->told_of_refusal) {
+      member->told_of_refusal = true;
+      OnNews("node " + std::to_string(ToNumber(from)) +
+             " asked for a layer that it was not given; refused");
+    }
     return;
   }
   const Result<wire::pb::ToHead> message = wire::DecodeToHead(frame);

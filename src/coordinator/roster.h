@@ -19,6 +19,7 @@ struct Member {
   wire::pb::Telemetry telemetry;
   Instant heard;
   bool greeted = false;          // Its hello has come.
+  bool told_of_refusal = false;  // It asked for what is not its business.
   bool draining = false;         // Gets nothing new to do.
   std::set<std::string> layers;  // SHA-256 of those that it has on its flash.
 };

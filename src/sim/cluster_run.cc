@@ -346,6 +346,13 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
       return std::make_unique<AgentProgram>(around, model, flash[around.self], options.node_bytes);
     });
   }
+  if (options.isolated) {
+    for (const NodeId from : world.nodes()) {
+      for (const NodeId to : world.nodes()) {
+        if (from != to && from != kHead && to != kHead) world.CutCable(from, to);
+      }
+    }
+  }
   const auto over = [&] {
     if (world.IsRunning(kHead) && head->formation().forming()) {
       CheckRoute(*head->formation().forming(), model.config().layers, witness);

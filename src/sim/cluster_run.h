@@ -33,6 +33,7 @@ struct ClusterRunOptions {
   std::uint64_t node_bytes = std::uint64_t{1} << 30U;  // Memory of each.
   std::size_t questions = 6;
   Duration duration = std::chrono::seconds(20);  // Of the phase in which things break.
+  bool isolated = false;                         // Nodes reach the head, and nobody else.
   Faults faults{};
 };
 

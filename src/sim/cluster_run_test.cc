@@ -28,11 +28,20 @@ TEST(ClusterRun, AnswersWhenNothingBreaks) {
   ClusterRunOptions options;
   options.nodes = 5;
   options.questions = 4;
-  const ClusterRunResult result =
-      RunCluster(options, TheToy().model, TheToy().questions,
-                 [](std::string_view text) { std::cout << text << "\n"; });
+  const ClusterRunResult result = RunCluster(options, TheToy().model, TheToy().questions, {});
   EXPECT_EQ(result.failure, "");
   EXPECT_EQ(result.answers_before_healing, 4U);
+}
+
+TEST(ClusterRun, TheHeadPassesOnWhatNodesCannotSendEachOther) {
+  ClusterRunOptions options;
+  options.nodes = 4;
+  options.questions = 2;
+  options.isolated = true;
+  options.duration = std::chrono::seconds(60);
+  const ClusterRunResult result = RunCluster(options, TheToy().model, TheToy().questions, {});
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.answers_before_healing, 2U);
 }
 
 // SHOAL_SEED=17 replays one seed, with what happened; SHOAL_SEEDS=1000 runs as many.
