@@ -230,7 +230,7 @@ Status Coordinator::Drain(NodeId node, bool draining) {
   }
   member->draining = draining;
   if (draining) {
-    formation_.OnLost(node, {Code::kCancelled, "it is being drained"});
+    formation_.OnDraining(node);
   } else {
     formation_.OnArrived();
   }

@@ -95,6 +95,12 @@ void Formation::OnLost(NodeId node, const Status& why) {
   }
 }
 
+void Formation::OnDraining(NodeId node) {
+  if (Needs(node) || (forming_ && Contains(*forming_, node))) {
+    Form(Start::kAsItIs, Name(node) + " is being drained");
+  }
+}
+
 void Formation::OnBroken(const Status& why) { Form(Start::kAsItIs, why.ToString()); }
 
 void Formation::OnState(NodeId node, const wire::pb::StageState& state) {

@@ -57,6 +57,8 @@ class Formation {
   // Somebody came or is gone; its link is up or not.
   void OnArrived();
   void OnLost(NodeId node, const Status& why);
+  // It is to go, and works until others have its layers.
+  void OnDraining(NodeId node);
   void OnState(NodeId node, const wire::pb::StageState& state);
   void OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble);
   // The replica has stopped by itself.

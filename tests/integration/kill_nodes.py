@@ -16,80 +16,17 @@ import os
 import pathlib
 import random
 import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
+
+from cluster_processes import Cluster
 
 PROMPTS = [
     "Once upon a time", "The little dog", "Lily and Tom", "One day a big bear", "In the garden",
     "There was a boy named Max", "The sun was", "A small cat", "Mom said", "The red ball",
     "It was raining", "A bird sat", "The old man", "Tim had a toy", "In the park", "The princess",
 ]
-
-
-class Cluster:
-    """A head and its agents; every process has a directory of its own."""
-
-    def __init__(self, shoal, model, nodes, extra):
-        self.shoal = shoal
-        self.dir = tempfile.TemporaryDirectory(prefix="shoal-kill-")
-        self.root = pathlib.Path(self.dir.name)
-        self.log = open(self.root / "log", "w")
-        self.agents = {}
-        self.run("init", "--dir", self.root / "head")
-        self.head = self.start("serve", "--dir", self.root / "head", "--model", model, "--listen",
-                               "127.0.0.1:0", "--enrol", "127.0.0.1:0", "--http", "127.0.0.1:0",
-                               *extra)
-        serve = self.root / "head" / "serve.json"
-        wait_for(serve.exists, 120, "the head")
-        addresses = json.loads(serve.read_text())
-        self.http = addresses["http"]
-        for i in range(1, nodes + 1):
-            token = self.run("token", "--dir", self.root / "head", "--uses", "1", "--address",
-                             addresses["enrol"], "--json")
-            line = json.loads(token)
-            self.start_agent(i, addresses["enrol"], line["token"])
-        wait_for(lambda: self.health().get("nodes") == nodes, 60, "the agents")
-
-    def run(self, *arguments):
-        return subprocess.run([self.shoal, *map(str, arguments)], check=True, text=True,
-                              stdout=subprocess.PIPE).stdout
-
-    def start(self, *arguments):
-        return subprocess.Popen([self.shoal, *map(str, arguments)], stdout=self.log,
-                                stderr=self.log)
-
-    def start_agent(self, i, *invitation):
-        self.agents[i] = self.start("join", *invitation, "--dir", self.root / f"node-{i}",
-                                    "--name", f"node-{i}", "--listen", "127.0.0.1:0", "--threads",
-                                    "1")
-
-    def health(self):
-        try:
-            connection = http.client.HTTPConnection(self.http, timeout=5)
-            connection.request("GET", "/health")
-            return json.loads(connection.getresponse().read())
-        except (OSError, ValueError):
-            return {}
-
-    def close(self):
-        for process in [*self.agents.values(), self.head]:
-            if process.poll() is None:
-                process.send_signal(signal.SIGCONT)
-                process.kill()
-            process.wait()
-        self.log.close()
-        self.dir.cleanup()
-
-
-def wait_for(condition, seconds, what):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            sys.exit(f"{what}: not there after {seconds} s")
-        time.sleep(0.05)
 
 
 def ask(address, prompt, tokens, seed):

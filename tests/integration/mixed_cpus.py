@@ -17,7 +17,7 @@ import urllib.request
 
 def main():
     shoal, phone, qemu, model = sys.argv[1:5]
-    for path in (phone, model):
+    for path in (shoal, phone, model):
         if not os.path.exists(path):
             print(f"skipped: {path} is not there")
             return 77
