@@ -8,6 +8,11 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+struct Arrival {
+  double seconds = kNever;
+  std::uint32_t previous = 0;  // The place in the order of the node that it comes from.
+};
+
 }  // namespace
 
 // reach[c][j][i]: the least time until layers [0, i) are done, the last of them on the j-th node,
@@ -27,8 +32,10 @@ CutRoute CutLayers(const PlanCosts& costs, const std::vector<std::size_t>& order
     return reach[(c * n + j) * (layers + 1) + i];
   };
   std::vector<double> before(layers + 1);
-  std::vector<double> arrive(layers);
-  std::vector<std::uint32_t> from(layers);
+  std::vector<Arrival> arrive(layers);
+  // The best of all so far, or of those of whose links nothing is known, by the way of the head.
+  std::vector<std::vector<Arrival>> from_any(counts, std::vector<Arrival>(layers + 1));
+  std::vector<std::vector<Arrival>> from_unlinked = from_any;
   std::size_t covered = 0;
   std::uint64_t steps = 0;
   for (std::size_t j = 0; j < n; ++j) {
@@ -38,21 +45,29 @@ CutRoute CutLayers(const PlanCosts& costs, const std::vector<std::size_t>& order
     for (std::size_t i = 0; i < layers; ++i) {
       before[i + 1] = before[i] + costs.Layer(node, i, bound.rows);
     }
-    std::vector<double> hops(j);
-    for (std::size_t p = 0; p < j; ++p) hops[p] = costs.Hop(order[p], node, bound.rows);
+    const bool linked = costs.Linked(node);
     for (std::size_t c = 0; c < counts; ++c) {
-      std::fill(arrive.begin(), arrive.end(), kNever);
-      if (c == 0) arrive[0] = costs.FromHead(node, bound.rows);
-      for (std::size_t p = 0; p < j && (bound.stages == 0 || c > 0); ++p) {
+      std::fill(arrive.begin(), arrive.end(), Arrival{});
+      if (c == 0) arrive[0].seconds = costs.FromHead(node, bound.rows);
+      if (bound.stages == 0 || c > 0) {
         const std::size_t stage_before = bound.stages == 0 ? 0 : c - 1;
+        const double to_node = costs.FromHead(node, bound.rows);
+        const std::vector<Arrival>& via_head = (linked ? from_unlinked : from_any)[stage_before];
         for (std::size_t k = 1; k < layers; ++k) {
-          const double seconds = at(stage_before, p, k).seconds + hops[p];
-          if (seconds < arrive[k]) {
-            arrive[k] = seconds;
-            from[k] = static_cast<std::uint32_t>(p);
-          }
+          arrive[k] = {via_head[k].seconds + to_node, via_head[k].previous};
         }
         steps += layers;
+        for (std::size_t p = 0; linked && p < j; ++p) {
+          if (!costs.Linked(order[p])) continue;
+          const double hop = costs.Hop(order[p], node, bound.rows);
+          for (std::size_t k = 1; k < layers; ++k) {
+            const double seconds = at(stage_before, p, k).seconds + hop;
+            if (seconds < arrive[k].seconds) {
+              arrive[k] = {seconds, static_cast<std::uint32_t>(p)};
+            }
+          }
+          steps += layers;
+        }
       }
       for (std::size_t i = 1; i <= layers; ++i) {
         Reach& best = at(c, j, i);
@@ -64,12 +79,20 @@ CutRoute CutLayers(const PlanCosts& costs, const std::vector<std::size_t>& order
             break;
           }
           ++steps;
-          const double seconds = arrive[k] + time + (info.avoid ? kAvoidCost : 0);
+          const double seconds = arrive[k].seconds + time + (info.avoid ? kAvoidCost : 0);
           if (seconds < best.seconds) {
-            best = {seconds, static_cast<std::uint32_t>(k), from[k]};
+            best = {seconds, static_cast<std::uint32_t>(k), arrive[k].previous};
             covered = std::max(covered, i);
           }
         }
+      }
+    }
+    for (std::size_t c = 0; c < counts; ++c) {
+      for (std::size_t i = 1; i <= layers; ++i) {
+        const Arrival left = {at(c, j, i).seconds + costs.FromHead(node, bound.rows),
+                              static_cast<std::uint32_t>(j)};
+        if (left.seconds < from_any[c][i].seconds) from_any[c][i] = left;
+        if (!linked && left.seconds < from_unlinked[c][i].seconds) from_unlinked[c][i] = left;
       }
     }
   }

@@ -46,12 +46,14 @@ PlanCosts::PlanCosts(const PlanModel& model, const PlanCluster& cluster)
     bytes_.push_back(bytes_.back() + MemoryOf(layer, model.positions));
     uniform_ = uniform_ && SameCost(layer, model.layers.front());
   }
+  linked_.resize(cluster.nodes.size());
   std::map<NodeId, std::size_t> places;
   for (std::size_t i = 0; i < cluster.nodes.size(); ++i) places[cluster.nodes[i].id] = i;
   for (const PlanLink& link : cluster.links) {
     const auto a = places.find(link.a);
     const auto b = places.find(link.b);
     if (a == places.end() || b == places.end() || !(link.latency >= 0)) continue;
+    linked_[a->second] = linked_[b->second] = true;
     measured_.push_back({a->second, b->second, Latency(link.latency)});
     measured_.push_back({b->second, a->second, Latency(link.latency)});
   }

@@ -91,6 +91,9 @@ class PlanCosts {
   // Whether all layers cost the same, so that only the pairs' latencies make an order matter.
   bool uniform() const { return uniform_; }
 
+  // Whether latencies between it and other nodes were measured.
+  bool Linked(std::size_t node) const { return linked_[node]; }
+
   double Layer(std::size_t node, std::size_t layer, double rows) const;
   double Link(std::size_t node, double rows) const;
   double FromHead(std::size_t node, double rows) const;  // As long as back to it.
@@ -113,6 +116,7 @@ class PlanCosts {
   const PlanCluster& cluster_;
   std::vector<std::uint64_t> bytes_;  // Of the layers before each, and of all.
   bool uniform_ = true;
+  std::vector<bool> linked_;
   // Measured latencies, sorted: from, to, seconds.
   struct Measured {
     std::size_t from;

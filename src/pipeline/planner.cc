@@ -99,10 +99,12 @@ Result<ClusterPlan> PlanPipelines(const PlanModel& model, const PlanCluster& clu
   });
 
   ClusterPlan plan;
+  const std::vector<std::size_t> users = ShareUsers(costs, replicas, wish.users);
   std::vector<bool> used(costs.nodes(), false);
-  for (const std::vector<PlacedStage>& stages : replicas) {
-    plan.replicas.push_back(Describe(costs, wish, stages));
-    for (const PlacedStage& stage : stages) used[stage.node] = true;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    plan.replicas.push_back(Describe(costs, wish, replicas[i]));
+    plan.replicas.back().users = users[i];
+    for (const PlacedStage& stage : replicas[i]) used[stage.node] = true;
   }
   for (std::size_t i = 0; i < costs.nodes(); ++i) {
     if (!used[i]) plan.spares.push_back(cluster.nodes[i].id);

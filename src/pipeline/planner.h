@@ -46,13 +46,14 @@ struct Prediction {
 struct PlannedReplica {
   std::vector<RouteStage> stages;
   std::vector<std::uint64_t> memory_bytes;  // Of each stage: weights, keys and values.
+  std::size_t users = 0;                    // Of PlanWish::users, those that it should have.
   Prediction prediction;
 };
 
 struct ClusterPlan {
   std::vector<PlannedReplica> replicas;  // The best first; at least one.
   std::vector<NodeId> spares;
-  double tokens_per_second_1 = 0;  // Of all replicas together, each user where it is fastest.
+  double tokens_per_second_1 = 0;  // Of all replicas together.
   double tokens_per_second_8 = 0;
   double tokens_per_second = 0;  // With PlanWish::users.
   std::uint64_t steps = 0;       // What finding it took.

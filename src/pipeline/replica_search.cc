@@ -12,6 +12,8 @@ namespace {
 // So few nodes and users are shared out in every possible way.
 constexpr std::size_t kFewNodes = 6;
 constexpr std::size_t kFewUsers = 16;
+// Users are shared out in every way if that takes so few comparisons.
+constexpr std::size_t kSharesMax = 1'000'000;
 
 void Remove(std::vector<std::size_t>& pool, const std::vector<PlacedStage>& stages) {
   std::erase_if(pool, [&](std::size_t node) {
@@ -38,6 +40,34 @@ void AddOneByOne(const PlanCosts& costs, std::size_t users, std::size_t replicas
     Remove(pool, found.stages);
     replicas.push_back(std::move(found.stages));
   }
+}
+
+// One user more is not always a gain, as batches grow by whole rows: tries every share.
+std::vector<std::size_t> ShareExactly(const PlanCosts& costs, const Replicas& replicas,
+                                      std::size_t users) {
+  struct Best {
+    double rate = -1;
+    std::size_t share = 0;
+  };
+  std::vector<std::vector<Best>> best(replicas.size() + 1, std::vector<Best>(users + 1));
+  best[0][0].rate = 0;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    for (std::size_t share = 0; share <= users; ++share) {
+      const double rate = costs.TokensPerSecond(replicas[i], share);
+      for (std::size_t u = share; u <= users; ++u) {
+        const double before = best[i][u - share].rate;
+        if (before >= 0 && before + rate > best[i + 1][u].rate) {
+          best[i + 1][u] = {before + rate, share};
+        }
+      }
+    }
+  }
+  std::vector<std::size_t> shares(replicas.size());
+  for (std::size_t i = replicas.size(); i > 0; --i) {
+    shares[i - 1] = best[i][users].share;
+    users -= shares[i - 1];
+  }
+  return shares;
 }
 
 // Every way to share out few nodes: best[set][u] is what u users get of a set of nodes.
@@ -94,12 +124,12 @@ Replicas ShareOutFew(const PlanCosts& costs, std::size_t users,
   return replicas;
 }
 
-// Deals the nodes out to `count` replicas, the largest first, each to the one that has least.
-template <class Size>
-std::vector<std::vector<std::size_t>> Deal(std::vector<std::size_t> pool, std::size_t count,
-                                           const Size& size) {
+// Deals the nodes out to `count` replicas, the fastest first, each to the one that is slowest yet.
+std::vector<std::vector<std::size_t>> Deal(const PlanCosts& costs, std::vector<std::size_t> pool,
+                                           std::size_t count) {
+  const auto speed = [&](std::size_t node) { return 1 / std::max(costs.Layer(node, 0, 1), 1e-18); };
   std::stable_sort(pool.begin(), pool.end(),
-                   [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+                   [&](std::size_t a, std::size_t b) { return speed(a) > speed(b); });
   std::vector<std::vector<std::size_t>> hands(count);
   std::multimap<double, std::size_t> totals;
   for (std::size_t i = 0; i < count; ++i) totals.emplace(0, i);
@@ -107,71 +137,89 @@ std::vector<std::vector<std::size_t>> Deal(std::vector<std::size_t> pool, std::s
     const auto [total, hand] = *totals.begin();
     totals.erase(totals.begin());
     hands[hand].push_back(node);
-    totals.emplace(total + size(node), hand);
+    totals.emplace(total + speed(node), hand);
   }
   return hands;
+}
+
+Replicas OnePerHand(const PlanCosts& costs, std::size_t users, std::size_t count,
+                    const std::vector<std::size_t>& pool, RouteSearch& search) {
+  Replicas replicas;
+  std::vector<std::size_t> rest = pool;
+  for (const std::vector<std::size_t>& hand : Deal(costs, pool, count)) {
+    if (!replicas.empty() && search.Exhausted()) break;
+    if (!HoldsAll(costs, hand)) continue;
+    FoundRoute found = search.Find(hand, users);
+    if (found.stages.empty()) continue;
+    Remove(rest, found.stages);
+    replicas.push_back(std::move(found.stages));
+  }
+  AddOneByOne(costs, users, count, rest, search, replicas);
+  return replicas;
 }
 
 Replicas ShareOut(const PlanCosts& costs, std::size_t users, std::size_t replicas_max,
                   const std::vector<std::size_t>& pool, RouteSearch& search) {
   Replicas best;
   double best_rate = 0;
-  const auto memory = [&](std::size_t node) {
-    return static_cast<double>(costs.cluster().nodes[node].memory_bytes);
+  const auto consider = [&](Replicas replicas) {
+    const double rate = TokensPerSecond(costs, replicas, users);
+    if (rate <= best_rate * (1 + 1e-9)) return;
+    best_rate = rate;
+    best = std::move(replicas);
   };
-  const auto speed = [&](std::size_t node) { return 1 / std::max(costs.Layer(node, 0, 1), 1e-18); };
-  const std::size_t most = std::min({users, replicas_max, pool.size()});
-  for (std::size_t count = 1; count <= most; count += std::max<std::size_t>(count / 2, 1)) {
-    for (const bool by_memory : {false, true}) {
-      if (!best.empty() && search.Exhausted()) return best;
-      if (count == 1 && by_memory) continue;
-      const auto hands = by_memory ? Deal(pool, count, memory) : Deal(pool, count, speed);
-      Replicas replicas;
-      std::vector<std::size_t> rest = pool;
-      for (const std::vector<std::size_t>& hand : hands) {
-        if (!HoldsAll(costs, hand)) continue;
-        FoundRoute found = search.Find(hand, (users + count - 1) / count);
-        if (found.stages.empty()) continue;
-        Remove(rest, found.stages);
-        replicas.push_back(std::move(found.stages));
-      }
-      if (replicas.size() < count) {
-        AddOneByOne(costs, (users + count - 1) / count, count, rest, search, replicas);
-      }
-      const bool complete = replicas.size() == count;
-      const double rate = TokensPerSecond(costs, replicas, users);
-      if (rate > best_rate * (1 + 1e-9)) {
-        best_rate = rate;
-        best = std::move(replicas);
-      }
-      if (complete) break;
-    }
+  double memory = 0;
+  for (const std::size_t node : pool) {
+    memory += static_cast<double>(costs.cluster().nodes[node].memory_bytes);
+  }
+  const double fit = memory / std::max(static_cast<double>(costs.AllBytes()), 1.0);
+  const std::size_t most =
+      std::min({users, replicas_max, pool.size(),
+                static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(pool.size())))});
+  // From many to few: many small ones are found sooner.
+  for (std::size_t count = most; count > 0; count = count * 2 / 3) {
+    if (!best.empty() && search.Exhausted()) break;
+    const std::size_t share = (users + count - 1) / count;
+    Replicas replicas;
+    AddOneByOne(costs, share, count, pool, search, replicas);
+    consider(std::move(replicas));
+    if (count > 1) consider(OnePerHand(costs, share, count, pool, search));
   }
   return best;
 }
 
 }  // namespace
 
-double TokensPerSecond(const PlanCosts& costs, const Replicas& replicas, std::size_t users) {
-  struct Share {
+std::vector<std::size_t> ShareUsers(const PlanCosts& costs, const Replicas& replicas,
+                                    std::size_t users) {
+  if (replicas.size() * users * users <= kSharesMax) return ShareExactly(costs, replicas, users);
+  struct Next {
     std::size_t replica;
-    std::size_t users;
-    double rate;
+    double rate;  // With one user more.
   };
-  std::multimap<double, Share> gains;
-  for (std::size_t i = 0; i < replicas.size(); ++i) {
-    const double rate = costs.TokensPerSecond(replicas[i], 1);
-    gains.emplace(-rate, Share{i, 1, rate});
-  }
-  std::vector<double> rates(replicas.size(), 0);
+  std::vector<std::size_t> shares(replicas.size(), 0);
+  std::multimap<double, Next> gains;
+  const auto add = [&](std::size_t replica, double rate) {
+    const double next = costs.TokensPerSecond(replicas[replica], shares[replica] + 1);
+    gains.emplace(rate - next, Next{replica, next});
+  };
+  for (std::size_t i = 0; i < replicas.size(); ++i) add(i, 0);
   for (std::size_t user = 0; user < users && !gains.empty(); ++user) {
-    const Share share = gains.begin()->second;
+    const Next next = gains.begin()->second;
     gains.erase(gains.begin());
-    rates[share.replica] = share.rate;
-    const double next = costs.TokensPerSecond(replicas[share.replica], share.users + 1);
-    gains.emplace(share.rate - next, Share{share.replica, share.users + 1, next});
+    ++shares[next.replica];
+    add(next.replica, next.rate);
   }
-  return std::accumulate(rates.begin(), rates.end(), 0.0);
+  return shares;
+}
+
+double TokensPerSecond(const PlanCosts& costs, const Replicas& replicas, std::size_t users) {
+  const std::vector<std::size_t> shares = ShareUsers(costs, replicas, users);
+  double sum = 0;
+  for (std::size_t i = 0; i < replicas.size(); ++i) {
+    sum += costs.TokensPerSecond(replicas[i], shares[i]);
+  }
+  return sum;
 }
 
 Replicas FindReplicas(const PlanCosts& costs, const PlanWish& wish, std::size_t replicas_max,

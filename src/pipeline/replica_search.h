@@ -12,7 +12,10 @@ namespace shoal::pipeline {
 
 using Replicas = std::vector<std::vector<PlacedStage>>;
 
-// Tokens/s of all replicas together: every user goes where that gains most.
+// How many users each replica should have so that all together get most.
+std::vector<std::size_t> ShareUsers(const PlanCosts& costs, const Replicas& replicas,
+                                    std::size_t users);
+// What they then get, in tokens/s.
 double TokensPerSecond(const PlanCosts& costs, const Replicas& replicas, std::size_t users);
 
 // At most `replicas_max` of them over the nodes of `pool`; none: the layers do not fit. For one

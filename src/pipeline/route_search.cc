@@ -14,10 +14,11 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kLowerBy = 0.98;
 constexpr double kLowerByCoarse = 0.94;
 constexpr int kHalvings = 14;
+constexpr int kHalvingsCoarse = 9;
 constexpr std::size_t kManyNodes = 16;
 // Batch sizes tried for one number of users.
 constexpr std::size_t kRowsTried = 4;
-// Orders of so many nodes are improved by every exchange, of more by those of nodes in use.
+// Orders of so many nodes are improved with all of them, of more with those in use.
 constexpr std::size_t kFewNodes = 8;
 constexpr int kRoundsMax = 20;
 
@@ -65,10 +66,11 @@ std::vector<double> RouteSearch::RowsToTry(std::size_t users, std::size_t stages
 
 // The nodes that are worth a look: those that are good for their layers, and if these have too
 // little memory, those that have most.
-std::vector<std::size_t> RouteSearch::Choose(std::vector<std::size_t> pool) const {
+std::vector<std::size_t> RouteSearch::Choose(std::vector<std::size_t> pool,
+                                             std::size_t users) const {
   const std::size_t layers = costs_.layers();
   const double mean = static_cast<double>(costs_.AllBytes()) / static_cast<double>(layers);
-  const double rows = RowsToTry(wish_.users, 1).front();
+  const double rows = RowsToTry(users, 1).front();
   const auto room = [&](std::size_t node) {
     const auto memory = static_cast<double>(costs_.cluster().nodes[node].memory_bytes);
     return std::clamp(memory / std::max(mean, 1.0), 0.0, static_cast<double>(layers));
@@ -90,7 +92,10 @@ std::vector<std::size_t> RouteSearch::Choose(std::vector<std::size_t> pool) cons
   std::size_t needed = 0;
   while (needed < large.size() && held < static_cast<double>(layers)) held += room(large[needed++]);
   std::size_t keep = layers + 8;
-  if (wish_.objective == Objective::kTimePerToken && wish_.stages == 0) {
+  const bool one_stream = wish_.objective == Objective::kTimePerToken ||
+                          (wish_.objective == Objective::kThroughput && users == 1);
+  if (one_stream && wish_.stages == 0) {
+    // More stages only add hops.
     keep = std::min(keep, 2 * needed + 16);
   }
   sort_by(pool, rating);
@@ -139,8 +144,10 @@ FoundRoute RouteSearch::Tighten(const std::vector<std::size_t>& order, std::size
   }
   // Rounds get longer as the slowest stage gets shorter: best where both are of equal weight.
   const double flights = std::ceil(static_cast<double>(users) / rows);
+  if (costs_.Round(best.stages, rows) >= flights * slowest) return best;
+  const int halvings = order.size() > kManyNodes ? kHalvingsCoarse : kHalvings;
   double low = 0;
-  for (int i = 0; i < kHalvings && low < slowest * 0.995 && !Exhausted(); ++i) {
+  for (int i = 0; i < halvings && low < slowest * 0.995 && !Exhausted(); ++i) {
     const FoundRoute found = attempt((low + slowest) / 2);
     if (found.stages.empty()) {
       low = (low + slowest) / 2;
@@ -168,14 +175,12 @@ FoundRoute RouteSearch::Improve(std::vector<std::size_t> order, std::size_t user
                                 std::size_t stages) {
   FoundRoute best = BestInOrder(order, users, stages);
   if (costs_.uniform() && costs_.cluster().links.empty()) return best;
-  const std::uint64_t steps_max = steps_ + kStepsMax / 8;
+  if (order.size() > kFewNodes && !best.stages.empty()) {
+    order.clear();
+    for (const PlacedStage& stage : best.stages) order.push_back(stage.node);
+  }
+  const std::uint64_t steps_max = steps_ + kImproveStepsMax;
   for (int round = 0; round < kRoundsMax; ++round) {
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const bool used = std::any_of(best.stages.begin(), best.stages.end(),
-                                    [&](const PlacedStage& s) { return s.node == order[i]; });
-      if (used || best.stages.empty() || order.size() <= kFewNodes) places.push_back(i);
-    }
     bool better = false;
     const auto attempt = [&](const std::vector<std::size_t>& other) {
       FoundRoute found = BestInOrder(other, users, stages);
@@ -184,8 +189,8 @@ FoundRoute RouteSearch::Improve(std::vector<std::size_t> order, std::size_t user
       order = other;
       better = true;
     };
-    for (const std::size_t a : places) {
-      for (const std::size_t b : places) {
+    for (std::size_t a = 0; a < order.size(); ++a) {
+      for (std::size_t b = 0; b < order.size(); ++b) {
         if (a == b || steps_ > steps_max) continue;
         std::vector<std::size_t> other = order;
         if (a < b) {
@@ -205,7 +210,7 @@ FoundRoute RouteSearch::Improve(std::vector<std::size_t> order, std::size_t user
 }
 
 FoundRoute RouteSearch::Find(std::vector<std::size_t> pool, std::size_t users) {
-  pool = Choose(std::move(pool));
+  pool = Choose(std::move(pool), users);
   if (pool.empty()) return {.stages = {}, .uncovered = costs_.layers()};
   if (wish_.stages > 0) {
     const std::size_t stages = std::min({wish_.stages, pool.size(), costs_.layers()});

@@ -37,9 +37,10 @@ class RouteSearch {
 
  private:
   // About a second of a phone.
-  static constexpr std::uint64_t kStepsMax = 300'000'000;
+  static constexpr std::uint64_t kStepsMax = 150'000'000;
+  static constexpr std::uint64_t kImproveStepsMax = 3'000'000;
 
-  std::vector<std::size_t> Choose(std::vector<std::size_t> pool) const;
+  std::vector<std::size_t> Choose(std::vector<std::size_t> pool, std::size_t users) const;
   FoundRoute Cut(const std::vector<std::size_t>& order, const CutBound& bound);
   FoundRoute BestInOrder(const std::vector<std::size_t>& order, std::size_t users,
                          std::size_t stages);
