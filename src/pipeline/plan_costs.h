@@ -100,6 +100,7 @@ class PlanCosts {
   double Hop(std::size_t from, std::size_t to, double rows) const;
   double Head(double rows) const;
 
+  double Stage(const PlacedStage& stage, double rows) const;
   double Round(const std::vector<PlacedStage>& stages, double rows) const;
   double Hops(const std::vector<PlacedStage>& stages, double rows) const;
   double Slowest(const std::vector<PlacedStage>& stages, double rows) const;
@@ -110,8 +111,6 @@ class PlanCosts {
   double TokensPerSecond(const std::vector<PlacedStage>& stages, std::size_t users) const;
 
  private:
-  double Stage(const PlacedStage& stage, double rows) const;
-
   const PlanModel& model_;
   const PlanCluster& cluster_;
   std::vector<std::uint64_t> bytes_;  // Of the layers before each, and of all.
