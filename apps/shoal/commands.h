@@ -35,6 +35,8 @@ void AddTest(CLI::App& app);
 void AddPlot(CLI::App& app);
 // `shoal model`: what is in a file with a language model.
 void AddModel(CLI::App& app);
+// `shoal plan`: how phones would hold it, and what they would give.
+void AddPlan(CLI::App& app);
 // `shoal pull`: brings a model onto this device.
 void AddPull(CLI::App& app);
 // `shoal quantize`: a model with smaller weights.

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   shoal::AddTest(app);
   shoal::AddPlot(app);
   shoal::AddModel(app);
+  shoal::AddPlan(app);
   shoal::AddPull(app);
   shoal::AddQuantize(app);
   shoal::AddChat(app);

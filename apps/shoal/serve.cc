@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "coordinator/coordinator.h"
 #include "llm/model_head.h"
+#include "llm/model_size.h"
 #include "os/cluster/file_lock.h"
 #include "os/cluster/head_directory.h"
 #include "os/flash/flash_store.h"
@@ -126,7 +127,12 @@ Result<coordinator::CoordinatorOptions> Head::PlanModel(const ServeOptions& opti
   plan.model.positions = options.positions != 0
                              ? options.positions
                              : std::max<std::size_t>(4 * plan.context, kPositionsLeast);
-  plan.model.stages_max = options.stages;
+  const llm::RowWork row = llm::MeasureRow(config);
+  plan.model.dim = static_cast<std::size_t>(config.dim);
+  plan.model.multiply_adds = row.multiply_adds;
+  plan.model.row_share = row.share;
+  plan.model.wish.stages = options.stages;
+  plan.model.wish.chunk = options.chunk;
   plan.replica.guesses = options.guesses;
   plan.replica.chunk = options.chunk;
   plan.news = Say;

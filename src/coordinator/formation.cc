@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/check.h"
+#include "coordinator/placement.h"
 
 namespace shoal::coordinator {
 namespace {
@@ -25,7 +25,7 @@ constexpr Duration kAvoidFor = std::chrono::seconds(20);
 // Nodes that come together are taken together; a running pipeline is in no hurry.
 constexpr Duration kGatherFor = std::chrono::milliseconds(200);
 constexpr Duration kImproveAfter = std::chrono::seconds(2);
-// A new route must bring the slowest stage below this share of what it is.
+// A new route must take less than this share of what the objective takes now.
 constexpr double kWorthwhile = 0.7;
 
 // Whom a node may ask for layers, beside the head.
@@ -36,32 +36,22 @@ bool Contains(const Route& route, NodeId node) {
                      [&](const RouteStage& stage) { return stage.node == node; });
 }
 
-// Bytes over speed.
-double SlowestStage(const PlaceModel& model, const std::vector<PlaceNode>& nodes,
-                    const std::vector<RouteStage>& stages) {
-  double slowest = 0;
-  for (const RouteStage& stage : stages) {
-    double bytes = 0;
-    for (std::int64_t i = stage.range.first; i < stage.range.end; ++i) {
-      bytes += static_cast<double>(model.layer_bytes[static_cast<std::size_t>(i)]);
-    }
-    for (const PlaceNode& node : nodes) {
-      if (node.id == stage.node) slowest = std::max(slowest, bytes / node.speed);
-    }
-  }
-  return slowest;
-}
-
 std::string Name(NodeId node) { return "node " + std::to_string(ToNumber(node)); }
 
 }  // namespace
 
-PlaceModel ModelPlan::Sizes() const {
-  PlaceModel sizes;
+pipeline::PlanModel ModelPlan::Costs() const {
+  pipeline::PlanModel costs;
+  costs.positions = positions;
+  costs.dim = dim;
   for (const wire::pb::LayerFile& layer : layers) {
-    sizes.layer_bytes.push_back(layer.bytes() + kv_bytes_per_position * positions);
+    costs.layers.push_back(
+        {.weight_bytes = layer.bytes(),
+         .row_bytes = static_cast<std::uint64_t>(row_share * static_cast<double>(layer.bytes())),
+         .multiply_adds = multiply_adds,
+         .kv_bytes_per_position = kv_bytes_per_position});
   }
-  return sizes;
+  return costs;
 }
 
 Formation::Formation(const Seams& seams, Roster& roster, const ModelPlan& model,
@@ -162,12 +152,11 @@ void Formation::Break(const std::string& why) {
 }
 
 void Formation::Form(Start start, const std::string& why) {
-  const std::vector<PlaceNode> nodes = roster_.Candidates(seams_.clock.Now());
-  const std::size_t stages = model_.stages_max == 0 ? nodes.size() : model_.stages_max;
   const std::vector<RouteStage> old = start == Start::kAnew ? std::vector<RouteStage>()
                                       : forming_            ? forming_->stages
                                                             : replica_.route().stages;
-  Result<std::vector<RouteStage>> placed = Repair(model_.Sizes(), nodes, old, stages);
+  Result<std::vector<RouteStage>> placed =
+      Repair(model_.Costs(), roster_.Candidates(seams_.clock.Now()), model_.wish, old);
   ready_.clear();
   forming_.reset();
   if (!placed.ok()) {
@@ -196,18 +185,21 @@ void Formation::ImproveSoon() {
   });
 }
 
-// If nothing runs, whatever runs. If something does, only what is much faster: a new route costs
-// every answer a pause.
+// If nothing runs, whatever runs. If something does, only what is much faster, or has the number of
+// stages that was asked for: a new route costs every answer a pause.
 void Formation::Improve() {
   if (forming_) return ImproveSoon();
   if (!running()) return Form(Start::kAsItIs, "nodes have joined");
-  const std::vector<PlaceNode> nodes = roster_.Candidates(seams_.clock.Now());
-  const PlaceModel sizes = model_.Sizes();
-  const Result<std::vector<RouteStage>> better =
-      PlaceAll(sizes, nodes, model_.stages_max == 0 ? nodes.size() : model_.stages_max);
-  if (!better.ok()) return;
-  const double now = SlowestStage(sizes, nodes, replica_.route().stages);
-  if (SlowestStage(sizes, nodes, *better) < kWorthwhile * now) {
+  const pipeline::PlanCluster cluster = roster_.Candidates(seams_.clock.Now());
+  const pipeline::PlanModel costs = model_.Costs();
+  const Result<pipeline::ClusterPlan> plan = PlanPipelines(costs, cluster, model_.wish);
+  if (!plan.ok()) return;
+  const std::vector<RouteStage>& now = replica_.route().stages;
+  const std::vector<RouteStage>& better = plan->replicas.front().stages;
+  const bool asked_for = now.size() < model_.wish.stages && now.size() < better.size();
+  const std::optional<double> seconds = ObjectiveSeconds(costs, cluster, model_.wish, now);
+  if (asked_for || !seconds ||
+      *ObjectiveSeconds(costs, cluster, model_.wish, better) < kWorthwhile * *seconds) {
     Form(Start::kAnew, "nodes have joined");
   }
 }

@@ -16,6 +16,7 @@
 #include "base/seams.h"
 #include "coordinator/roster.h"
 #include "pipeline/layer_server.h"
+#include "pipeline/planner.h"
 #include "pipeline/replica.h"
 #include "wire/control.h"
 
@@ -29,9 +30,13 @@ struct ModelPlan {
   std::uint64_t kv_bytes_per_position = 0;  // In one layer.
   std::size_t positions = 0;                // Of all answers together.
   std::uint32_t kv = 0;                     // kernels::KvType
-  std::size_t stages_max = 0;               // Stages to aim for; 0: as many as there are nodes.
+  std::size_t dim = 0;                      // Numbers in a row that is passed on.
+  double multiply_adds = 0;                 // One row through one layer.
+  double row_share = 1;                     // Of a layer's weights, what one row needs.
+  // What the pipeline is to be good for. There is one replica for now; other nodes are spares.
+  pipeline::PlanWish wish = {.replicas_max = 1};
 
-  PlaceModel Sizes() const;
+  pipeline::PlanModel Costs() const;
 };
 
 class FormationEvents {

@@ -5,6 +5,12 @@
 #include "kernels/revision.h"
 
 namespace shoal::coordinator {
+namespace {
+
+// What has not been measured is slow.
+double Known(double speed) { return speed > 0 ? speed : 1; }
+
+}  // namespace
 
 void Roster::Arrived(NodeId node, Instant now) {
   Member member;
@@ -23,21 +29,33 @@ Member* Roster::Find(NodeId node) {
   return found == members_.end() ? nullptr : &found->second;
 }
 
-std::vector<PlaceNode> Roster::Candidates(Instant now) const {
-  std::vector<PlaceNode> nodes;
+pipeline::PlanCluster Roster::Candidates(Instant now) const {
+  pipeline::PlanCluster cluster;
   for (const auto& [id, member] : members_) {
     if (!member.greeted || member.draining ||
         member.hello.arithmetic() != kernels::kKernelRevision) {
       continue;
     }
     const auto avoided = avoid_.find(id);
-    const double speed = member.hello.profile().weight_bytes_per_second();
-    nodes.push_back({.id = id,
-                     .memory_bytes = member.hello.memory_bytes(),
-                     .speed = speed > 0 ? speed : 1,
-                     .avoid = avoided != avoid_.end() && now < avoided->second});
+    const wire::pb::Profile& profile = member.hello.profile();
+    pipeline::PlanNode node;
+    node.id = id;
+    node.memory_bytes = member.hello.memory_bytes();
+    node.speeds.weight_bytes_per_second = Known(profile.weight_bytes_per_second());
+    node.speeds.operations_per_second = Known(profile.operations_per_second());
+    node.avoid = avoided != avoid_.end() && now < avoided->second;
+    for (const wire::pb::RoundTrip& trip : member.telemetry.round_trips()) {
+      const double one_way = trip.milliseconds() / 2000;
+      const NodeId peer{trip.node()};
+      if (peer == kHeadNode) {
+        node.latency = one_way;
+      } else if (Reachable(id, peer) && Reachable(peer, id)) {
+        cluster.links.push_back({id, peer, one_way});
+      }
+    }
+    cluster.nodes.push_back(node);
   }
-  return nodes;
+  return cluster;
 }
 
 }  // namespace shoal::coordinator

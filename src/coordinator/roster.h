@@ -9,7 +9,7 @@
 
 #include "base/network.h"
 #include "base/time.h"
-#include "coordinator/placement.h"
+#include "pipeline/plan_costs.h"
 #include "wire/control.h"
 
 namespace shoal::coordinator {
@@ -36,8 +36,8 @@ class Roster {
 
   // It failed or was too slow: until then it is used only if it must be, also if it comes anew.
   void Avoid(NodeId node, Instant until) { avoid_[node] = until; }
-  // Those that can be given layers.
-  std::vector<PlaceNode> Candidates(Instant now) const;
+  // Those that can be given layers, with the latencies that they measured.
+  pipeline::PlanCluster Candidates(Instant now) const;
 
   // `from` cannot reach `to`: the head passes their frames on.
   void SetUnreachable(NodeId from, NodeId to) { unreachable_.insert({from, to}); }

@@ -48,6 +48,19 @@ std::uint64_t LoadedBytes(const ModelWeights& model, const ModelConfig& config) 
   return sum;
 }
 
+RowWork MeasureRow(const ModelConfig& config) {
+  const auto dim = static_cast<double>(config.dim);
+  const double attention = 2 * dim * static_cast<double>(config.q_dim() + config.kv_dim());
+  if (config.experts == 0) {
+    return {.multiply_adds = attention + 3 * dim * static_cast<double>(config.ff_dim)};
+  }
+  const double expert = 3 * dim * static_cast<double>(config.expert_ff_dim);
+  const double router = dim * static_cast<double>(config.experts);
+  const double used = attention + router + expert * static_cast<double>(config.experts_used);
+  const double all = attention + router + expert * static_cast<double>(config.experts);
+  return {.multiply_adds = used, .share = used / all};
+}
+
 std::optional<std::uint64_t> CountPhones(const ModelSize& size, const ModelConfig& config,
                                          const PhoneNeeds& needs) {
   const auto kv_bytes =

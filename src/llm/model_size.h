@@ -33,6 +33,13 @@ ModelSize MeasureModel(const ModelWeights& model, const ModelConfig& config);
 // are not used as they are in the file. REQUIRES: `config` is the model's.
 std::uint64_t LoadedBytes(const ModelWeights& model, const ModelConfig& config);
 
+// What one row (a token) costs in one layer.
+struct RowWork {
+  double multiply_adds = 0;
+  double share = 1;  // Of the layer's weights, those that it needs; of experts, not all.
+};
+RowWork MeasureRow(const ModelConfig& config);
+
 struct PhoneNeeds {
   std::uint64_t memory = 0;  // Of one phone that weights and KV may take, in bytes.
   std::int64_t context = 0;  // Tokens of which a phone keeps keys and values.

@@ -56,6 +56,25 @@ TEST(ModelSizeTest, LoadedBytesAreThoseOfPackedMatrices) {
   EXPECT_EQ(LoadedBytes(RandomModel(config, DType::kQ8_0, 1).weights(), config), separate);
 }
 
+TEST(ModelSizeTest, ARowCostsOneMultiplyAddForEachWeightItNeeds) {
+  ModelConfig config;
+  config.dim = 64;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.head_dim = 16;
+  config.ff_dim = 100;
+  const double attention = 2 * 64 * 64 + 2 * 64 * 32;
+  EXPECT_EQ(MeasureRow(config).multiply_adds, attention + 3 * 64 * 100);
+  EXPECT_EQ(MeasureRow(config).share, 1);
+  config.experts = 8;
+  config.experts_used = 2;
+  config.expert_ff_dim = 50;
+  const double shared = attention + 64 * 8;
+  EXPECT_EQ(MeasureRow(config).multiply_adds, shared + 2 * 3 * 64 * 50);
+  EXPECT_DOUBLE_EQ(MeasureRow(config).share,
+                   (shared + 2 * 3 * 64 * 50) / (shared + 8 * 3 * 64 * 50));
+}
+
 TEST(ModelSizeTest, PhonesHoldWholeLayers) {
   ModelConfig config = SmallConfig(Architecture::kLlama);
   config.layers = 5;
