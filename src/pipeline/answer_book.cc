@@ -76,11 +76,6 @@ void AnswerBook::End(const std::string& id, AnswerEnd how, const Status& status)
   record.status = status;
   Save(answers_.at(id));
   ended_.push_back(id);
-  if (ended_.size() > kEndedMax) {
-    store_.Remove(ended_.front());
-    answers_.erase(ended_.front());
-    ended_.pop_front();
-  }
   DeliverLater(id);
 }
 
@@ -98,8 +93,19 @@ void AnswerBook::SetWaiting(const std::string& why) {
 
 void AnswerBook::DeliverLater(const std::string& id) {
   clock_.CallAfter(Duration{0}, [this, id, alive = std::weak_ptr<int>(alive_)] {
-    if (!alive.expired()) Deliver(id);
+    if (alive.expired()) return;
+    Deliver(id);
+    DropOldest();
   });
+}
+
+// Not before its listeners are told: many may end at once.
+void AnswerBook::DropOldest() {
+  while (ended_.size() > kEndedMax && answers_.at(ended_.front()).listeners.empty()) {
+    store_.Remove(ended_.front());
+    answers_.erase(ended_.front());
+    ended_.pop_front();
+  }
 }
 
 // Listeners may do anything while they are told, so each time all is looked at anew.

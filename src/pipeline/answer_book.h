@@ -61,6 +61,7 @@ class AnswerBook {
   void DeliverLater(const std::string& id);
   void Deliver(const std::string& id);
   bool DeliverOne(Answer& answer);
+  void DropOldest();
   void Save(const Answer& answer);
 
   Clock& clock_;
