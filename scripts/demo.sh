@@ -37,8 +37,8 @@ echo 'My lord, what is thy will?' |
   "$shoal" chat --model "$zoo/bard/bard-q8_0.gguf" --system ROMEO --temperature 0.6
 
 say "5. The same model over five nodes, real processes that speak TLS; one is killed in mid-answer"
-echo "\$ shoal up --model zoo/bard/bard-q8_0.gguf --nodes 5 --delay-ms 5"
-"$shoal" up --model "$zoo/bard/bard-q8_0.gguf" --nodes 5 --delay-ms 5 --dir "$work/up" \
+echo "\$ shoal up --model zoo/bard/bard-q8_0.gguf --nodes 5 --stages 5 --delay-ms 5"
+"$shoal" up --model "$zoo/bard/bard-q8_0.gguf" --nodes 5 --stages 5 --delay-ms 5 --dir "$work/up" \
   --http 127.0.0.1:0 >"$work/up.log" 2>&1 &
 cluster=$!
 trap 'kill $cluster 2>/dev/null || true; rm -rf "$work"' EXIT

@@ -173,8 +173,8 @@ class Asker final : public pipeline::AnswerEvents {
 
 class HeadProgram final : public Program {
  public:
-  HeadProgram(const Surroundings& around, const ToyModel& model, Flash& flash, Witness& witness,
-              std::function<void(const std::string&)> news)
+  HeadProgram(const Surroundings& around, const ToyModel& model, std::size_t stages, Flash& flash,
+              Witness& witness, std::function<void(const std::string&)> news)
       : around_(around), witness_(witness), layers_(model, flash, around) {
     ++witness.head_starts;
     coordinator::CoordinatorOptions options;
@@ -188,6 +188,7 @@ class HeadProgram final : public Program {
     options.model.kv_bytes_per_position = static_cast<std::uint64_t>(model.config().kv_dim()) * 4;
     options.context = static_cast<std::size_t>(model.config().context);
     options.wait_max = std::chrono::hours(1);
+    options.model.wish.stages = stages;
     options.replica.chunk = 16;
     options.replica.guesses = 3;
     options.news = std::move(news);
@@ -301,6 +302,7 @@ ClusterRunOptions RandomCluster(std::uint64_t seed) {
   const auto share = static_cast<std::int64_t>(std::max<std::uint32_t>(options.nodes / 3, 1));
   const auto layers = static_cast<std::uint64_t>(48 / random.Between(1, share) + 1);
   options.node_bytes = layers * (kLayerBytes + kKvBytes * kPositions);
+  if (random.Chance(0.5)) options.stages = options.nodes;
   options.faults = RandomFaults(seed);
   // Within ten seconds: what phones do in a day.
   const double haste = 120.0 / options.nodes;
@@ -336,7 +338,7 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
   HeadProgram* head = nullptr;
   world.AddNode(kHead, [&](const Surroundings& around) {
     auto program = std::make_unique<HeadProgram>(
-        around, model, flash[kHead], witness,
+        around, model, options.stages, flash[kHead], witness,
         [&world](const std::string& line) { world.Say(kHead, line); });
     head = program.get();
     return program;

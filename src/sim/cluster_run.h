@@ -31,6 +31,7 @@ struct ClusterRunOptions {
   std::uint64_t seed = 1;
   std::uint32_t nodes = 8;                             // Beside the head, which is node 1.
   std::uint64_t node_bytes = std::uint64_t{1} << 30U;  // Memory of each.
+  std::size_t stages = 0;  // To cut the model into; 0: as the planner likes.
   std::size_t questions = 6;
   Duration duration = std::chrono::seconds(20);  // Of the phase in which things break.
   bool isolated = false;                         // Nodes reach the head, and nobody else.

@@ -27,6 +27,7 @@ std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
 TEST(ClusterRun, AnswersWhenNothingBreaks) {
   ClusterRunOptions options;
   options.nodes = 5;
+  options.stages = 5;
   options.questions = 4;
   const ClusterRunResult result = RunCluster(options, TheToy().model, TheToy().questions, {});
   EXPECT_EQ(result.failure, "");
@@ -38,6 +39,7 @@ TEST(ClusterRun, TheHeadPassesOnWhatNodesCannotSendEachOther) {
   options.nodes = 4;
   options.questions = 2;
   options.isolated = true;
+  options.stages = 4;
   options.duration = std::chrono::seconds(60);
   const ClusterRunResult result = RunCluster(options, TheToy().model, TheToy().questions, {});
   EXPECT_EQ(result.failure, "");

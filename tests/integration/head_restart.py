@@ -33,7 +33,7 @@ def ask(cluster):
 
 def main():
     # Slow links, so that there is time to kill it.
-    cluster = Cluster(sys.argv[1], sys.argv[2], 3, ["--delay-ms", "5"])
+    cluster = Cluster(sys.argv[1], sys.argv[2], 3, ["--delay-ms", "5", "--stages", "3"])
     try:
         undisturbed = text_of(pieces(ask(cluster)[1]))
         connection, response = ask(cluster)

@@ -29,7 +29,7 @@ def main():
             open(pathlib.Path(root) / "log", "w+") as log:
         up = subprocess.Popen(
             [shoal, "up", "--model", model, "--nodes", "3", "--dir", root, "--http", "127.0.0.1:0",
-             "--memory", "8M", "--runner", f"1={qemu} {phone}", "--node-options", "2=--target ref"],
+             "--stages", "3", "--runner", f"1={qemu} {phone}", "--node-options", "2=--target ref"],
             stdout=log, stderr=log)
         try:
             deadline = time.monotonic() + 240
