@@ -68,8 +68,9 @@ void LayerFetcher::Next() {
     fetch_ = Fetch{};  // Not emplace(): clang 14 sees the default constructor too late for it.
     fetch_->layer = layer;
     fetch_->storing = true;  // Until it is known what there is of it.
-    return store_.Open(layer, [this, call = call_](Result<std::uint32_t> chunks) {
-      if (call == call_) OnOpened(std::move(chunks));
+    return store_.Open(layer, [this, call = call_,
+                               alive = std::weak_ptr<int>(alive_)](Result<std::uint32_t> chunks) {
+      if (!alive.expired() && call == call_) OnOpened(std::move(chunks));
     });
   }
   Finish(Map());
@@ -140,8 +141,8 @@ void LayerFetcher::OnPiece(NodeId from, const wire::Piece& piece) {
   if (fetch_->bytes.size() < size) return;
   fetch_->storing = true;
   store_.Append(fetch_->layer, fetch_->chunk, std::move(fetch_->bytes),
-                [this, call = call_](const Status& status) {
-                  if (call == call_) OnStored(status);
+                [this, call = call_, alive = std::weak_ptr<int>(alive_)](const Status& status) {
+                  if (!alive.expired() && call == call_) OnStored(status);
                 });
   fetch_->bytes = {};
 }
@@ -170,7 +171,8 @@ void LayerFetcher::TryAnother(const std::string& why) {
   // The head is the last resort: after a moment, from the beginning.
   fetch_->source = NodeId{0};
   bad_.clear();
-  clock_.CallAfter(kRetryAfter, [this, call = call_] {
+  clock_.CallAfter(kRetryAfter, [this, call = call_, alive = std::weak_ptr<int>(alive_)] {
+    if (alive.expired()) return;
     if (call == call_ && loading_ && fetch_ && !fetch_->storing && fetch_->source == NodeId{0}) {
       Ask();
     }

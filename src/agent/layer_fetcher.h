@@ -102,6 +102,7 @@ class LayerFetcher {
   Instant told_;
   std::size_t failures_ = 0;
   TimerId tick_{};
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Callbacks may come after its end.
 };
 
 }  // namespace shoal::agent

@@ -7,8 +7,12 @@
 namespace shoal::coordinator {
 namespace {
 
+// Nodes say these themselves. Far above any device; what is made of more is no number in the end.
+constexpr double kSpeedMax = 1e15;
+constexpr double kRoundTripMax = 60'000;
+
 // What has not been measured is slow.
-double Known(double speed) { return speed > 0 ? speed : 1; }
+double Known(double speed) { return speed > 0 && speed <= kSpeedMax ? speed : 1; }
 
 }  // namespace
 
@@ -45,6 +49,7 @@ pipeline::PlanCluster Roster::Candidates(Instant now) const {
     node.speeds.operations_per_second = Known(profile.operations_per_second());
     node.avoid = avoided != avoid_.end() && now < avoided->second;
     for (const wire::pb::RoundTrip& trip : member.telemetry.round_trips()) {
+      if (!(trip.milliseconds() >= 0 && trip.milliseconds() <= kRoundTripMax)) continue;
       const double one_way = trip.milliseconds() / 2000;
       const NodeId peer{trip.node()};
       if (peer == kHeadNode) {

@@ -277,7 +277,7 @@ TEST(LiveSequenceTest, TheTextIsTheSameWithGuessesAndFailuresAndWithout) {
   constexpr std::size_t kSize = 120;
   const Tokens text = Text(kRepeats, kSize);
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    for (const std::size_t guesses : {0, 1, 4}) {
+    for (const std::size_t guesses : {0U, 1U, 4U}) {
       EXPECT_EQ(Journey(seed, guesses).Run(kSize), text) << "seed " << seed << ", " << guesses;
       if (HasFailure()) return;
     }
