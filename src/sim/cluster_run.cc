@@ -175,7 +175,7 @@ class HeadProgram final : public Program {
  public:
   HeadProgram(const Surroundings& around, const ToyModel& model, std::size_t stages, Flash& flash,
               Witness& witness, std::function<void(const std::string&)> news)
-      : around_(around), witness_(witness), layers_(model, flash, around) {
+      : witness_(witness), layers_(model, flash, around) {
     ++witness.head_starts;
     coordinator::CoordinatorOptions options;
     options.model.id = "toy";
@@ -225,7 +225,6 @@ class HeadProgram final : public Program {
     witness_.accepted[i] = true;
   }
 
-  const Surroundings around_;
   Witness& witness_;
   Serial serial_;
   ToyStore layers_;
