@@ -22,6 +22,8 @@ constexpr Duration kFirstBatchMax = std::chrono::seconds(15);
 // A node that failed is used again after this, or earlier if there is no other.
 constexpr Duration kAvoidFor = std::chrono::seconds(20);
 
+// A node that failed and must be used for want of others is asked again so often.
+constexpr Duration kRetryInterval = std::chrono::seconds(2);
 // Nodes that come together are taken together; a running pipeline is in no hurry.
 constexpr Duration kGatherFor = std::chrono::milliseconds(200);
 constexpr Duration kImproveAfter = std::chrono::seconds(2);
@@ -165,8 +167,20 @@ void Formation::Form(Start start, const std::string& why) {
     events_.OnNews(why + "; waiting: " + why_waiting_);
     return events_.OnFormationState(why_waiting_);
   }
+  const Instant now = seams_.clock.Now();
+  if (std::any_of(placed->begin(), placed->end(),
+                  [&](const RouteStage& stage) { return roster_.IsAvoided(stage.node, now); })) {
+    // Nobody else is left for what a node has just failed at. It may go better, but not at once.
+    if (now < next_retry_) {
+      ImproveIn(next_retry_ - now);
+      if (running()) return;
+      why_waiting_ = why;
+      return events_.OnFormationState(why_waiting_);
+    }
+    next_retry_ = now + kRetryInterval;
+  }
   forming_ = {.epoch = ++epoch_, .stages = *std::move(placed)};
-  progress_at_ = seams_.clock.Now();
+  progress_at_ = now;
   std::string news = why + "; epoch " + std::to_string(epoch_ & 0xffffffffU) + ":";
   for (const RouteStage& stage : forming_->stages) {
     news += " " + Name(stage.node) + " [" + std::to_string(stage.range.first) + "," +
@@ -176,10 +190,12 @@ void Formation::Form(Start start, const std::string& why) {
   for (std::size_t i = 0; i < forming_->stages.size(); ++i) SendAssign(i);
 }
 
-void Formation::ImproveSoon() {
+void Formation::ImproveSoon() { ImproveIn(running() ? kImproveAfter : kGatherFor); }
+
+void Formation::ImproveIn(Duration delay) {
   if (improve_set_) return;
   improve_set_ = true;
-  improve_timer_ = seams_.clock.CallAfter(running() ? kImproveAfter : kGatherFor, [this] {
+  improve_timer_ = seams_.clock.CallAfter(delay, [this] {
     improve_set_ = false;
     Improve();
   });
@@ -189,7 +205,7 @@ void Formation::ImproveSoon() {
 // stages that was asked for: a new route costs every answer a pause.
 void Formation::Improve() {
   if (forming_) return ImproveSoon();
-  if (!running()) return Form(Start::kAsItIs, "nodes have joined");
+  if (!running()) return Form(Start::kAsItIs, why_waiting_);
   const pipeline::PlanCluster cluster = roster_.Candidates(seams_.clock.Now());
   const pipeline::PlanModel costs = model_.Costs();
   const Result<pipeline::ClusterPlan> plan = PlanPipelines(costs, cluster, model_.wish);

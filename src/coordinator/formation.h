@@ -94,6 +94,7 @@ class Formation {
   void Tell(NodeId node, const wire::pb::ToNode& message);
   void Begin();
   void ImproveSoon();
+  void ImproveIn(Duration delay);
   void Improve();
   void BlameForStall();
   Duration StallLimit() const;
@@ -113,6 +114,7 @@ class Formation {
   std::map<NodeId, pipeline::LayerRange> warm_;  // Who holds what since the last epoch that ran.
   TimerId improve_timer_{};
   bool improve_set_ = false;
+  Instant next_retry_;
 };
 
 }  // namespace shoal::coordinator

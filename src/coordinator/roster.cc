@@ -33,6 +33,11 @@ Member* Roster::Find(NodeId node) {
   return found == members_.end() ? nullptr : &found->second;
 }
 
+bool Roster::IsAvoided(NodeId node, Instant now) const {
+  const auto found = avoid_.find(node);
+  return found != avoid_.end() && now < found->second;
+}
+
 pipeline::PlanCluster Roster::Candidates(Instant now) const {
   pipeline::PlanCluster cluster;
   for (const auto& [id, member] : members_) {
@@ -40,14 +45,13 @@ pipeline::PlanCluster Roster::Candidates(Instant now) const {
         member.hello.arithmetic() != kernels::kKernelRevision) {
       continue;
     }
-    const auto avoided = avoid_.find(id);
     const wire::pb::Profile& profile = member.hello.profile();
     pipeline::PlanNode node;
     node.id = id;
     node.memory_bytes = member.hello.memory_bytes();
     node.speeds.weight_bytes_per_second = Known(profile.weight_bytes_per_second());
     node.speeds.operations_per_second = Known(profile.operations_per_second());
-    node.avoid = avoided != avoid_.end() && now < avoided->second;
+    node.avoid = IsAvoided(id, now);
     for (const wire::pb::RoundTrip& trip : member.telemetry.round_trips()) {
       if (!(trip.milliseconds() >= 0 && trip.milliseconds() <= kRoundTripMax)) continue;
       const double one_way = trip.milliseconds() / 2000;
