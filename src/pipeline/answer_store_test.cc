@@ -11,22 +11,24 @@ namespace {
 // No field has its default.
 AnswerRecord EveryField() {
   AnswerRecord record;
-  record.question = {.id = "answer-1",
-                     .prompt = {5, 0, 7},
-                     .sampling = {.temperature = 0.25F,
-                                  .top_k = 3,
-                                  .top_p = 0.5F,
-                                  .min_p = 0.125F,
-                                  .penalty_window = 9,
-                                  .repetition_penalty = 1.5F,
-                                  .presence_penalty = -0.5F,
-                                  .frequency_penalty = 0.75F,
-                                  .logit_bias = {{4, -2.5F}, {6, 1.0F}},
-                                  .seed = 0xfedcba9876543210U,
-                                  .top_logprobs = 2},
-                     .tokens_max = 77,
-                     .end_tokens = {2, 11},
-                     .note = "a note"};
+  // One by one: GCC takes a whole initializer for something uninitialised at -O3.
+  Question& question = record.question;
+  question.id = "answer-1";
+  question.prompt = {5, 0, 7};
+  question.sampling.temperature = 0.25F;
+  question.sampling.top_k = 3;
+  question.sampling.top_p = 0.5F;
+  question.sampling.min_p = 0.125F;
+  question.sampling.penalty_window = 9;
+  question.sampling.repetition_penalty = 1.5F;
+  question.sampling.presence_penalty = -0.5F;
+  question.sampling.frequency_penalty = 0.75F;
+  question.sampling.logit_bias = {{4, -2.5F}, {6, 1.0F}};
+  question.sampling.seed = 0xfedcba9876543210U;
+  question.sampling.top_logprobs = 2;
+  question.tokens_max = 77;
+  question.end_tokens = {2, 11};
+  question.note = "a note";
   record.tokens = {{.token = 8, .logprob = -0.5F, .top = {{8, -0.5F}, {9, -1.5F}}},
                    {.token = 0, .logprob = -2.0F, .top = {}}};
   record.ended = true;
