@@ -49,7 +49,7 @@ TEST(ClusterRun, TheHeadPassesOnWhatNodesCannotSendEachOther) {
 // SHOAL_SEED=17 replays one seed, with what happened; SHOAL_SEEDS=1000 runs as many.
 TEST(ClusterRun, AnswersAreRightWhateverBreaks) {
   const std::uint64_t one = FromEnvironment("SHOAL_SEED", 0);
-  const std::uint64_t last = one != 0 ? one : FromEnvironment("SHOAL_SEEDS", 50);
+  const std::uint64_t last = one != 0 ? one : FromEnvironment("SHOAL_SEEDS", SHOAL_CLUSTER_SEEDS);
   std::uint64_t epochs = 0;
   std::uint64_t stages = 0;
   std::uint64_t restarts = 0;
