@@ -77,7 +77,7 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
       return;
     }
     Result<wire::Batch> batch = wire::DecodeBatch(frame);
-    if (batch.ok()) replica_.OnBatch(*std::move(batch));
+    if (batch.ok()) replica_.OnBatch(from, *std::move(batch));
     return;
   }
   if (traffic == Traffic::kBulk) {

@@ -58,8 +58,14 @@ void Replica::Stop() {
   returned_.clear();
 }
 
-void Replica::OnBatch(wire::Batch batch) {
-  if (!running_ || batch.epoch != route_.epoch) return;
+void Replica::OnBatch(NodeId from, wire::Batch batch) {
+  if (!running_ || batch.epoch != route_.epoch || batch.last >= route_.stages.size() ||
+      from != route_.stages[batch.last].node || batch.stage != batch.last + 1) {
+    return;
+  }
+  if (returned_.size() >= flights_.size()) {
+    return Break({Code::kCorruption, "more batches came back than were sent"});
+  }
   returned_.push_back(std::move(batch));
   TakeNext();
 }
@@ -183,6 +189,7 @@ void Replica::SendRows(std::uint64_t epoch, std::uint64_t step, std::vector<std:
   }
   batch.over = flight->over;
   batch.rows = std::move(rows);
+  flight->left = true;
   flight->sent = seams_.clock.Now();
   const Status sent =
       seams_.network.Send(batch.to, Traffic::kActivations, wire::EncodeBatch(batch));
@@ -195,8 +202,8 @@ void Replica::TakeNext() {
   wire::Batch batch = std::move(returned_.front());
   returned_.pop_front();
   const auto expected = flights_.begin();
-  if (expected == flights_.end() || batch.step != expected->step || batch.dim != model_->dim() ||
-      batch.runs.size() != expected->runs.size()) {
+  if (expected == flights_.end() || !expected->left || batch.step != expected->step ||
+      batch.dim != model_->dim() || batch.runs.size() != expected->runs.size()) {
     return Break({Code::kCorruption, "a batch came back that was not sent, or in another order"});
   }
   Flight flight = std::move(flights_.front());

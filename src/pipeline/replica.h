@@ -76,8 +76,9 @@ class Replica {
   bool running() const { return running_; }
   const Route& route() const { return route_; }
 
-  // A batch came back from the last stage. Those of other epochs are ignored.
-  void OnBatch(wire::Batch batch);
+  // A batch came back. Ignored are those of other epochs, and of nodes that do not return any: all
+  // of it is what a node says.
+  void OnBatch(NodeId from, wire::Batch batch);
 
   // When the oldest batch that has not come back was sent; Never: none is in flight.
   Instant WaitingSince() const;
@@ -98,6 +99,7 @@ class Replica {
   struct Flight {
     std::uint64_t step = 0;
     bool replay = false;
+    bool left = false;  // It is on its way; before that, nobody can return it.
     Instant sent;
     std::vector<FlightRun> runs;
     std::vector<std::uint64_t> over;
