@@ -184,7 +184,7 @@ void LayerFetcher::Tick() {
   const Instant now = clock_.Now();
   if (now - told_ >= kProgressInterval) {
     told_ = now;
-    progress_({bytes_done_, bytes_total_});
+    progress_({bytes_done_ + (fetch_ ? fetch_->bytes.size() : 0), bytes_total_});
   }
   if (fetch_ && !fetch_->storing && fetch_->source != NodeId{0} && now - heard_ > kSilenceMax) {
     TryAnother("nothing comes");

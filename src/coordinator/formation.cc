@@ -97,7 +97,11 @@ void Formation::OnBroken(const Status& why) { Form(Start::kAsItIs, why.ToString(
 
 void Formation::OnState(NodeId node, const wire::pb::StageState& state) {
   if (!forming_ || state.epoch() != forming_->epoch || !Contains(*forming_, node)) return;
-  progress_at_ = seams_.clock.Now();
+  // Saying that one loads is no progress; a byte is.
+  if (state.progress() != wire::pb::StageState::LOADING || state.bytes() > loaded_[node]) {
+    loaded_[node] = state.bytes();
+    progress_at_ = seams_.clock.Now();
+  }
   switch (state.progress()) {
     case wire::pb::StageState::READY:
       ready_.insert(node);
@@ -160,6 +164,7 @@ void Formation::Form(Start start, const std::string& why) {
   Result<std::vector<RouteStage>> placed =
       Repair(model_.Costs(), roster_.Candidates(seams_.clock.Now()), model_.wish, old);
   ready_.clear();
+  loaded_.clear();
   forming_.reset();
   if (!placed.ok()) {
     if (running()) return;

@@ -110,6 +110,7 @@ class Formation {
   std::uint64_t epoch_;
   std::optional<pipeline::Route> forming_;
   std::set<NodeId> ready_;
+  std::map<NodeId, std::uint64_t> loaded_;       // Bytes, as far as those who form have said.
   Instant progress_at_;                          // While forming: when something last got further.
   std::map<NodeId, pipeline::LayerRange> warm_;  // Who holds what since the last epoch that ran.
   TimerId improve_timer_{};
