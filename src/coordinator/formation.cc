@@ -1,7 +1,6 @@
 #include "coordinator/formation.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "coordinator/placement.h"
@@ -291,6 +290,13 @@ void Formation::Begin() {
   for (std::size_t i = 0; i < route.stages.size(); ++i) {
     const auto held = warm_.find(route.stages[i].node);
     if (held == warm_.end() || !(held->second == route.stages[i].range)) cold = i + 1;
+  }
+  for (const auto& [node, range] : warm_) {
+    if (Contains(route, node)) continue;
+    // A spare keeps its layers on flash, not keys and values of answers that go on elsewhere.
+    wire::pb::ToNode message;
+    message.set_release(true);
+    Tell(node, message);
   }
   warm_.clear();
   for (const RouteStage& stage : route.stages) warm_[stage.node] = stage.range;
