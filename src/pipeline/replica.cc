@@ -95,11 +95,16 @@ void Replica::Pump() {
   }
 }
 
+// As many as fit into a frame, and into what stages accept; half of it, as runs take room, too.
+std::size_t Replica::RowsMax() const {
+  return std::min(wire::kBatchRowsMax, kActivationsFrameBytesMax / 2 / (2 * model_->dim()));
+}
+
 // What new stages have not seen goes as far as the last of them.
 Replica::Flight Replica::BuildReplay() {
   Flight flight;
   flight.replay = true;
-  std::size_t rows = options_.chunk;
+  std::size_t rows = std::min(options_.chunk, RowsMax());
   for (auto& [id, running] : sequences_) {
     if (rows == 0) break;
     if (!running.live.Replaying()) continue;
@@ -118,11 +123,13 @@ Replica::Flight Replica::BuildFeed() {
   const std::size_t guesses = sequences_.size() <= options_.guess_below ? options_.guesses : 0;
   std::size_t answers = 0;
   std::size_t rows = options_.chunk;
+  std::size_t room = RowsMax();
   const auto visit = [&](std::uint64_t id, LiveSequence& live) {
-    if (flight.runs.size() >= wire::kBatchRunsMax) return;
+    if (room <= guesses) return;
+    const std::size_t before = flight.runs.size();
     if (live.Prefilling()) {
       if (rows == 0) return;
-      flight.runs.push_back({id, live.Feed(rows, guesses)});
+      flight.runs.push_back({id, live.Feed(std::min(rows, room - guesses), guesses)});
       rows -= std::min(rows, flight.runs.back().window.tokens.size());
     } else if (live.Ready()) {
       if (answers == share) return;
@@ -134,6 +141,7 @@ Replica::Flight Replica::BuildFeed() {
         flight.runs.push_back({id, *std::move(window)});
       }
     }
+    if (flight.runs.size() > before) room -= flight.runs.back().window.tokens.size();
   };
   const auto first = sequences_.upper_bound(served_last_);
   for (auto at = first; at != sequences_.end(); ++at) visit(at->first, at->second.live);

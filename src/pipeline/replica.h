@@ -106,6 +106,7 @@ class Replica {
   };
 
   void Pump();
+  std::size_t RowsMax() const;
   Flight BuildReplay();
   Flight BuildFeed();
   void Dispatch(Flight flight);
