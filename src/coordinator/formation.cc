@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "coordinator/placement.h"
+#include "wire/enrol.h"
 
 namespace shoal::coordinator {
 namespace {
@@ -35,6 +36,12 @@ constexpr int kSourcesMax = 3;
 bool Contains(const Route& route, NodeId node) {
   return std::any_of(route.stages.begin(), route.stages.end(),
                      [&](const RouteStage& stage) { return stage.node == node; });
+}
+
+// What a node says of its trouble, fit for a log and for whoever asks after the cluster's health.
+std::string Said(const std::string& text) {
+  constexpr std::size_t kSaidBytesMax = 512;
+  return text.size() <= kSaidBytesMax && wire::IsPlainText(text) ? text : "for no printable reason";
 }
 
 std::string Name(NodeId node) { return "node " + std::to_string(ToNumber(node)); }
@@ -109,7 +116,7 @@ void Formation::OnState(NodeId node, const wire::pb::StageState& state) {
       return;
     case wire::pb::StageState::FAILED:
       roster_.Avoid(node, seams_.clock.Now() + kAvoidFor);
-      return Form(Start::kAsItIs, Name(node) + " cannot hold its layers: " + state.problem());
+      return Form(Start::kAsItIs, Name(node) + " cannot hold its layers: " + Said(state.problem()));
     default:
       return;
   }
@@ -134,11 +141,11 @@ void Formation::OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble) {
   const auto at = std::find_if(stages.begin(), stages.end(),
                                [&](const RouteStage& stage) { return stage.node == node; });
   if (at == stages.end()) return;
-  std::string news = Name(node) + ": " + trouble.text();
+  std::string news = Name(node) + ": " + Said(trouble.text());
   if (trouble.kind() == wire::pb::StageTrouble::NEXT_DOWN && at + 1 != stages.end()) {
     // If the next one is gone, the head sees it, too, and forms another pipeline then.
     roster_.SetUnreachable(node, (at + 1)->node);
-    news = Name(node) + " cannot reach " + Name((at + 1)->node) + ": " + trouble.text();
+    news = Name(node) + " cannot reach " + Name((at + 1)->node) + ": " + Said(trouble.text());
   } else {
     roster_.Avoid(node, seams_.clock.Now() + kAvoidFor);
   }
