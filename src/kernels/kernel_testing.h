@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -20,24 +22,51 @@
 
 namespace shoal::kernels {
 
-// Threads that take the next task when they are done with one, started for each Run.
+// Threads that take the next task when they are done with one. They live as long as it does:
+// starting a thread costs an emulator a millisecond, and a mixture of experts runs ten thousand
+// times.
 class TestThreads final : public Parallel {
  public:
-  explicit TestThreads(std::size_t workers) : workers_(workers) {}
-  std::size_t workers() const override { return workers_; }
-  void Run(std::size_t count, TaskRef task) override {
-    std::atomic<std::size_t> next = 0;
-    std::vector<std::thread> threads;
-    for (std::size_t worker = 0; worker < workers_; ++worker) {
-      threads.emplace_back([&, worker] {
-        for (std::size_t i = next++; i < count; i = next++) task(i, worker);
-      });
+  explicit TestThreads(std::size_t workers)
+      : begin_(static_cast<std::ptrdiff_t>(workers + 1)),
+        end_(static_cast<std::ptrdiff_t>(workers + 1)) {
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      threads_.emplace_back([this, worker] { Work(worker); });
     }
-    for (std::thread& thread : threads) thread.join();
+  }
+  ~TestThreads() override {
+    task_ = nullptr;
+    begin_.arrive_and_wait();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  TestThreads(const TestThreads&) = delete;
+  TestThreads& operator=(const TestThreads&) = delete;
+
+  std::size_t workers() const override { return threads_.size(); }
+  void Run(std::size_t count, TaskRef task) override {
+    task_ = &task;
+    count_ = count;
+    next_ = 0;
+    begin_.arrive_and_wait();
+    end_.arrive_and_wait();
   }
 
  private:
-  std::size_t workers_;
+  void Work(std::size_t worker) {
+    while (true) {
+      begin_.arrive_and_wait();
+      if (task_ == nullptr) return;
+      for (std::size_t i = next_++; i < count_; i = next_++) (*task_)(i, worker);
+      end_.arrive_and_wait();
+    }
+  }
+
+  std::vector<std::thread> threads_;
+  std::barrier<> begin_;
+  std::barrier<> end_;
+  const TaskRef* task_ = nullptr;  // None: the threads end.
+  std::size_t count_ = 0;
+  std::atomic<std::size_t> next_ = 0;
 };
 
 // Finite floats of either sign between 2^-8 and 2^8.
