@@ -70,6 +70,9 @@ function(shoal_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  if(CMAKE_CROSSCOMPILING)  # An emulator is ten times slower, and shares its cores.
+    math(EXPR ARG_TIMEOUT "5 * ${ARG_TIMEOUT}")
+  endif()
   shoal_program(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LINK GTest::gtest_main ${ARG_LINK})
   include(GoogleTest)
   gtest_discover_tests(${name} TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 120
