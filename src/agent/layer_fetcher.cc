@@ -53,36 +53,31 @@ void LayerFetcher::Load(const wire::pb::Assign& assign, const llm::ModelConfig& 
   });
 }
 
-// Looks for the next layer that is not here.
+// Opens the next layer, to see how much of it is here.
 void LayerFetcher::Next() {
-  for (; next_ < layers_.size(); ++next_) {
-    const wire::pb::LayerFile& layer = layers_[next_];
-    if (const Status status = pipeline::CheckLayerFile(layer); !status.ok()) {
-      return Finish(status);
-    }
-    if (auto bytes = store_.Find(layer.sha256())) {
-      found_.push_back(std::move(bytes));
-      bytes_done_ += layer.bytes();
-      continue;
-    }
-    fetch_ = Fetch{};  // Not emplace(): clang 14 sees the default constructor too late for it.
-    fetch_->layer = layer;
-    fetch_->storing = true;  // Until it is known what there is of it.
-    return store_.Open(layer, [this, call = call_,
-                               alive = std::weak_ptr<int>(alive_)](Result<std::uint32_t> chunks) {
-      if (!alive.expired() && call == call_) OnOpened(std::move(chunks));
-    });
-  }
-  Finish(Map());
+  if (next_ == layers_.size()) return Finish(Map());
+  const wire::pb::LayerFile& layer = layers_[next_];
+  if (const Status status = pipeline::CheckLayerFile(layer); !status.ok()) return Finish(status);
+  fetch_ = Fetch{};  // Not emplace(): clang 14 sees the default constructor too late for it.
+  fetch_->layer = layer;
+  fetch_->storing = true;  // Until it is known what there is of it.
+  store_.Open(layer, [this, call = call_,
+                      alive = std::weak_ptr<int>(alive_)](Result<std::uint32_t> chunks) {
+    if (!alive.expired() && call == call_) OnOpened(std::move(chunks));
+  });
 }
 
 void LayerFetcher::OnOpened(Result<std::uint32_t> chunks) {
   if (!chunks.ok()) return Finish(std::move(chunks).status());
   if (*chunks == pipeline::ChunkCount(fetch_->layer.bytes())) {
-    if (store_.Find(fetch_->layer.sha256()) == nullptr) {
+    auto bytes = store_.Find(fetch_->layer.sha256());
+    if (bytes == nullptr) {
       return Finish(Status(Code::kUnavailable, "a layer has vanished from the store"));
     }
+    found_.push_back(std::move(bytes));
+    bytes_done_ += fetch_->layer.bytes();
     fetch_.reset();
+    ++next_;
     return Next();
   }
   fetch_->storing = false;
@@ -155,7 +150,7 @@ void LayerFetcher::OnStored(const Status& status) {
   bytes_done_ += pipeline::ChunkSize(fetch_->layer.bytes(), fetch_->chunk);
   if (++fetch_->chunk < pipeline::ChunkCount(fetch_->layer.bytes())) return Ask();
   fetch_.reset();
-  // Found in the store now, and counted already.
+  // Is counted when the store has it ready.
   bytes_done_ -= layers_[next_].bytes();
   Next();
 }

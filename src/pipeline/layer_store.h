@@ -36,7 +36,8 @@ class LayerStore {
   virtual std::vector<std::string> Whole() const = 0;
 
   // Begins or goes on with a layer: `done` gets how many of its first chunks are here and right. If
-  // that is all of them, Find finds the layer.
+  // that is all of them, Find finds the layer, ready to compute with: one that was not opened may
+  // have to come from flash at every use.
   // kResourceExhausted: no room for the rest; the message says how much is missing.
   virtual void Open(const wire::pb::LayerFile& layer,
                     UniqueFunction<void(Result<std::uint32_t>)> done) = 0;

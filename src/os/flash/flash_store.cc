@@ -4,7 +4,10 @@
 
 #include "os/file.h"
 #include "os/flash/layer_name.h"
+#include "os/machine/memory.h"
+#include "os/machine/sys_root.h"
 #include "os/mapped_file.h"
+#include "tensor/aligned_buffer.h"
 
 namespace shoal::os {
 namespace {
@@ -17,6 +20,37 @@ class MappedLayer final : public pipeline::LayerBytes {
  private:
   const MappedFile file_;
 };
+
+class CopiedLayer final : public pipeline::LayerBytes {
+ public:
+  explicit CopiedLayer(AlignedBuffer copy) : copy_(std::move(copy)) {}
+  std::span<const std::byte> bytes() const override { return copy_.bytes(); }
+
+ private:
+  const AlignedBuffer copy_;
+};
+
+// Whether a copy is faster than the mapping, and leaves a quarter of the memory to everybody else.
+bool IsWorthACopy(std::uint64_t bytes) {
+  const MemoryInfo memory = ReadMemoryInfo(SysRoot());
+  return memory.huge_pages.ok() && *memory.huge_pages != HugePages::kNever &&
+         memory.bytes_total.ok() && memory.bytes_available.ok() &&
+         *memory.bytes_available >= *memory.bytes_total / 4 + bytes;
+}
+
+Result<std::shared_ptr<const pipeline::LayerBytes>> CopyLayer(const std::string& path) {
+  SHOAL_ASSIGN_OR_RETURN(const File file, File::Open(path));
+  SHOAL_ASSIGN_OR_RETURN(AlignedBuffer copy, AlignedBuffer::Make(file.size()));
+  SHOAL_RETURN_IF_ERROR(file.ReadAt(0, copy.bytes()));
+  return std::shared_ptr<const pipeline::LayerBytes>(
+      std::make_shared<const CopiedLayer>(std::move(copy)));
+}
+
+Result<std::shared_ptr<const pipeline::LayerBytes>> MapLayer(const std::string& path) {
+  SHOAL_ASSIGN_OR_RETURN(MappedFile file, MappedFile::Open(path));
+  return std::shared_ptr<const pipeline::LayerBytes>(
+      std::make_shared<const MappedLayer>(std::move(file)));
+}
 
 }  // namespace
 
@@ -43,17 +77,19 @@ std::shared_ptr<const pipeline::LayerBytes> FlashStore::Find(const std::string& 
   MutexLock lock(mutex_);
   const auto found = whole_.find(sha256);
   if (found == whole_.end() || !found->second.usable) return nullptr;
-  if (auto held = found->second.held.lock()) return held;
-  Result<MappedFile> file = MappedFile::Open(directory_.WholePath(sha256));
-  if (!file.ok()) {
+  if (auto held = found->second.held.lock()) {
+    if (held == ready_) ready_.reset();
+    return held;
+  }
+  const auto layer = MapLayer(directory_.WholePath(sha256));
+  if (!layer.ok()) {
     // Somebody has removed it; otherwise there may be memory or descriptors for it later.
-    if (file.status().code() == Code::kNotFound) whole_.erase(found);
+    if (layer.status().code() == Code::kNotFound) whole_.erase(found);
     return nullptr;
   }
   directory_.Touch(sha256);
-  auto layer = std::make_shared<const MappedLayer>(*std::move(file));
-  found->second.held = layer;
-  return layer;
+  found->second.held = *layer;
+  return *layer;
 }
 
 std::vector<std::string> FlashStore::Whole() const {
@@ -93,6 +129,7 @@ void FlashStore::Append(const wire::pb::LayerFile& layer, std::uint32_t chunk,
 Result<std::uint32_t> FlashStore::OpenNow(const wire::pb::LayerFile& layer) {
   writer_.reset();
   SHOAL_RETURN_IF_ERROR(CheckLayerName(layer));
+  if (Hold(layer.sha256())) return pipeline::ChunkCount(layer.bytes());
   SHOAL_ASSIGN_OR_RETURN(const bool whole, CheckWhole(layer));
   if (whole) return pipeline::ChunkCount(layer.bytes());
   SHOAL_ASSIGN_OR_RETURN(LayerWriter writer,
@@ -100,6 +137,7 @@ Result<std::uint32_t> FlashStore::OpenNow(const wire::pb::LayerFile& layer) {
   if (writer.complete()) {  // The program ended before it got its name.
     SHOAL_RETURN_IF_ERROR(writer.MoveTo(directory_.WholePath(layer.sha256())));
     SetUsable(layer.sha256());
+    Hold(layer.sha256());
     return writer.chunks();
   }
   if (Status room = MakeRoom(layer, writer.bytes_missing()); !room.ok()) {
@@ -120,7 +158,7 @@ Result<bool> FlashStore::CheckWhole(const wire::pb::LayerFile& layer) {
     SHOAL_ASSIGN_OR_RETURN(const std::uint32_t right, CountRightChunks(path, layer, stop_));
     if (right == pipeline::ChunkCount(layer.bytes())) {
       SetUsable(layer.sha256());
-      return true;
+      return Hold(layer.sha256());
     }
   }
   MutexLock lock(mutex_);
@@ -158,6 +196,26 @@ Status FlashStore::AppendNow(const wire::pb::LayerFile& layer, std::uint32_t chu
 void FlashStore::SetUsable(const std::string& name) {
   MutexLock lock(mutex_);
   whole_[name].usable = true;
+}
+
+// Sees to it that the event loop finds a usable layer without having to read it. False: there is
+// none, or not any more.
+bool FlashStore::Hold(const std::string& name) {
+  {
+    MutexLock lock(mutex_);
+    const auto found = whole_.find(name);
+    if (found == whole_.end() || !found->second.usable) return false;
+    if ((ready_ = found->second.held.lock()) != nullptr) return true;
+  }
+  const std::string path = directory_.WholePath(name);
+  const Result<File> file = File::Open(path);
+  auto layer = file.ok() && IsWorthACopy(file->size()) ? CopyLayer(path) : MapLayer(path);
+  if (!layer.ok()) return false;
+  directory_.Touch(name);
+  MutexLock lock(mutex_);
+  whole_[name].held = *layer;
+  ready_ = *std::move(layer);
+  return true;
 }
 
 }  // namespace shoal::os

@@ -1,5 +1,9 @@
-// FlashStore: pipeline::LayerStore on a LayerDirectory. Whole layers are mapped read-only; files
-// are written and hashed on a thread of its own.
+// FlashStore: pipeline::LayerStore on a LayerDirectory. Files are written, hashed and read on a
+// thread of its own.
+//
+// Whole layers are mapped read-only, which the system may drop under memory pressure. Where it has
+// huge pages for anonymous memory, and plenty of it, a layer that is opened is copied instead: a
+// token reads all weights, and through small pages that takes a fifth longer (ADR 0012).
 //
 // A chunk is hashed before it is written, and a layer is synced before it is called whole; so the
 // file of a whole layer is right unless flash has lost bits since, or somebody has changed it. That
@@ -68,6 +72,7 @@ class FlashStore final : public pipeline::LayerStore {
   Status AppendNow(const wire::pb::LayerFile& layer, std::uint32_t chunk,
                    const std::vector<std::byte>& bytes) SHOAL_EXCLUDES(mutex_);
   void SetUsable(const std::string& name) SHOAL_EXCLUDES(mutex_);
+  bool Hold(const std::string& name) SHOAL_EXCLUDES(mutex_);
 
   Loop& loop_;
   LayerDirectory directory_;
@@ -76,6 +81,8 @@ class FlashStore final : public pipeline::LayerStore {
 
   mutable Mutex mutex_;
   std::map<std::string, Entry> whole_ SHOAL_GUARDED_BY(mutex_);
+  // What was opened last, until somebody finds it.
+  std::shared_ptr<const pipeline::LayerBytes> ready_ SHOAL_GUARDED_BY(mutex_);
 
   std::optional<LayerWriter> writer_;  // Of the layer that is open; the thread's.
   ThreadExecutor thread_;              // Last: it uses everything above.
