@@ -1,10 +1,14 @@
 #include "bench/llm_model.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
@@ -34,7 +38,29 @@ llm::ModelConfig TinyLlama() {
   return config;
 }
 
-// Without a vocabulary, which "no_vocab" says: only token ids go in.
+// As SentencePiece has it: three that are special, the bytes, and words that mean nothing.
+void SetVocabulary(std::int64_t size, llm::GgufWriter& writer) {
+  enum : std::int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kByte = 6 };
+  std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
+  std::vector<std::int32_t> types = {kUnknown, kControl, kControl};
+  for (int byte = 0; byte < 256; ++byte) {
+    tokens.push_back(fmt::format("<0x{:02X}>", byte));
+    types.push_back(kByte);
+  }
+  for (char letter = 'a'; letter <= 'z'; ++letter) tokens.emplace_back(1, letter);
+  while (tokens.size() < static_cast<std::size_t>(size)) {
+    tokens.push_back(fmt::format("\u2581w{}", tokens.size()));
+  }
+  types.resize(tokens.size(), kNormal);
+  writer.SetString("tokenizer.ggml.model", "llama");
+  writer.SetStrings("tokenizer.ggml.tokens",
+                    std::vector<std::string_view>(tokens.begin(), tokens.end()));
+  writer.SetFloats("tokenizer.ggml.scores", std::vector<float>(tokens.size()));
+  writer.SetIntegers("tokenizer.ggml.token_type", types);
+  writer.SetUnsigned("tokenizer.ggml.bos_token_id", 1);
+  writer.SetUnsigned("tokenizer.ggml.eos_token_id", 2);
+}
+
 llm::GgufWriter Keys(const llm::ModelConfig& config) {
   llm::GgufWriter writer;
   const auto number = [&](const char* key, std::int64_t value) {
@@ -51,7 +77,7 @@ llm::GgufWriter Keys(const llm::ModelConfig& config) {
   number("llama.attention.head_count_kv", config.kv_heads);
   number("llama.rope.dimension_count", config.rope.dims);
   writer.SetFloat("llama.attention.layer_norm_rms_epsilon", config.rms_eps);
-  writer.SetString("tokenizer.ggml.model", "no_vocab");
+  SetVocabulary(config.vocab, writer);
   return writer;
 }
 
@@ -76,7 +102,7 @@ Status WriteRepeated(const std::string& sample, std::size_t bytes, os::AtomicFil
 
 Result<std::string> TinyLlamaFile(const std::string& folder, std::string_view mixture) {
   SHOAL_ASSIGN_OR_RETURN(const llm::Mixture types, llm::FindMixture(mixture));
-  std::string path = folder + "/tinyllama-random-" + std::string(types.name) + ".gguf";
+  std::string path = folder + "/tinyllama-shape-" + std::string(types.name) + ".gguf";
   if (std::filesystem::exists(path)) return path;
   const llm::ModelConfig config = TinyLlama();
   llm::GgufWriter writer = Keys(config);
