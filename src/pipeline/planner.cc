@@ -55,14 +55,9 @@ PlanWish Possible(PlanWish wish) {
   return wish;
 }
 
-PlannedReplica Describe(const PlanCosts& costs, const PlanWish& wish,
-                        const std::vector<PlacedStage>& stages) {
-  PlannedReplica replica;
-  for (const PlacedStage& stage : stages) {
-    replica.stages.push_back({costs.cluster().nodes[stage.node].id, stage.range});
-    replica.memory_bytes.push_back(costs.Bytes(stage.range));
-  }
-  Prediction& prediction = replica.prediction;
+Prediction PredictPlaced(const PlanCosts& costs, const PlanWish& wish,
+                         const std::vector<PlacedStage>& stages) {
+  Prediction prediction;
   prediction.seconds_per_token = costs.SecondsPerToken(stages);
   prediction.head_seconds = costs.Head(1);
   prediction.hops_seconds = costs.Hops(stages, 1);
@@ -70,7 +65,33 @@ PlannedReplica Describe(const PlanCosts& costs, const PlanWish& wish,
   prediction.first_token_seconds = costs.FirstToken(stages, kPredictedPrompt, wish.chunk);
   prediction.tokens_per_second_1 = costs.TokensPerSecond(stages, 1);
   prediction.tokens_per_second_8 = costs.TokensPerSecond(stages, 8);
+  return prediction;
+}
+
+PlannedReplica Describe(const PlanCosts& costs, const PlanWish& wish,
+                        const std::vector<PlacedStage>& stages) {
+  PlannedReplica replica;
+  for (const PlacedStage& stage : stages) {
+    replica.stages.push_back({costs.cluster().nodes[stage.node].id, stage.range});
+    replica.memory_bytes.push_back(costs.Bytes(stage.range));
+  }
+  replica.prediction = PredictPlaced(costs, wish, stages);
   return replica;
+}
+
+// Nothing: there are no stages, or a node of them is not in `cluster`.
+std::optional<std::vector<PlacedStage>> Place(const PlanCluster& cluster,
+                                              const std::vector<RouteStage>& stages) {
+  if (stages.empty()) return std::nullopt;
+  std::map<NodeId, std::size_t> places;
+  for (std::size_t i = 0; i < cluster.nodes.size(); ++i) places[cluster.nodes[i].id] = i;
+  std::vector<PlacedStage> placed;
+  for (const RouteStage& stage : stages) {
+    const auto place = places.find(stage.node);
+    if (place == places.end()) return std::nullopt;
+    placed.push_back({place->second, stage.range});
+  }
+  return placed;
 }
 
 }  // namespace
@@ -119,18 +140,18 @@ Result<ClusterPlan> PlanPipelines(const PlanModel& model, const PlanCluster& clu
 std::optional<double> ObjectiveSeconds(const PlanModel& model, const PlanCluster& cluster,
                                        const PlanWish& wish,
                                        const std::vector<RouteStage>& stages) {
-  if (stages.empty()) return std::nullopt;
-  std::map<NodeId, std::size_t> places;
-  for (std::size_t i = 0; i < cluster.nodes.size(); ++i) places[cluster.nodes[i].id] = i;
-  std::vector<PlacedStage> placed;
-  for (const RouteStage& stage : stages) {
-    const auto place = places.find(stage.node);
-    if (place == places.end()) return std::nullopt;
-    placed.push_back({place->second, stage.range});
-  }
+  const std::optional<std::vector<PlacedStage>> placed = Place(cluster, stages);
+  if (!placed) return std::nullopt;
   const PlanWish possible = Possible(wish);
   const PlanCosts costs(model, cluster);
-  return RouteSearch(costs, possible).Score(placed, possible.users);
+  return RouteSearch(costs, possible).Score(*placed, possible.users);
+}
+
+std::optional<Prediction> Predict(const PlanModel& model, const PlanCluster& cluster,
+                                  const PlanWish& wish, const std::vector<RouteStage>& stages) {
+  const std::optional<std::vector<PlacedStage>> placed = Place(cluster, stages);
+  if (!placed) return std::nullopt;
+  return PredictPlaced(PlanCosts(model, cluster), Possible(wish), *placed);
 }
 
 }  // namespace shoal::pipeline

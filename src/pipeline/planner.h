@@ -69,4 +69,8 @@ Result<ClusterPlan> PlanPipelines(const PlanModel& model, const PlanCluster& clu
 std::optional<double> ObjectiveSeconds(const PlanModel& model, const PlanCluster& cluster,
                                        const PlanWish& wish, const std::vector<RouteStage>& stages);
 
+// What such a pipeline will give. Nothing: a node of it is not in `cluster`.
+std::optional<Prediction> Predict(const PlanModel& model, const PlanCluster& cluster,
+                                  const PlanWish& wish, const std::vector<RouteStage>& stages);
+
 }  // namespace shoal::pipeline

@@ -81,6 +81,15 @@ std::optional<Duration> Replica::SlowestLately() const {
   return *std::max_element(durations_.begin(), durations_.end());
 }
 
+// The median: chunks of prompts are among them, and say little about the next token.
+std::optional<Duration> Replica::UsualLately() const {
+  if (durations_.size() < kDurationsEnough) return std::nullopt;
+  std::vector<Duration> sorted(durations_.begin(), durations_.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
 void Replica::Pump() {
   while (running_ && !applying_ && flights_.size() < FlightsMax()) {
     Flight flight = BuildReplay();

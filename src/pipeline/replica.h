@@ -86,6 +86,8 @@ class Replica {
   // The longest time that one of the last batches took; nothing: too few have come back in this
   // epoch.
   std::optional<Duration> SlowestLately() const;
+  // What a batch took lately; nothing: as above.
+  std::optional<Duration> UsualLately() const;
 
  private:
   struct Running {
