@@ -1,12 +1,31 @@
 #include "shoal/cluster_status.h"
 
+#include <algorithm>
 #include <set>
 
 namespace shoal {
+namespace {
+
+// What the node holds of this pipeline, if anything.
+void ShowStage(const coordinator::Line& line, api::NodeSummary& node) {
+  if (!line.formation().Has(node.id)) return;
+  for (const pipeline::RouteStage& stage : line.replica().route().stages) {
+    if (stage.node != node.id) continue;
+    node.replica = line.number();
+    node.answers = line.replica().size();
+    node.layer_begin = static_cast<std::size_t>(stage.range.first);
+    node.layer_end = static_cast<std::size_t>(stage.range.end);
+  }
+}
+
+}  // namespace
 
 api::Health ClusterStatus::GetHealth() const {
-  return {.waiting = coordinator_.formation().why_waiting(),
+  const auto& lines = coordinator_.lines().lines();
+  return {.waiting = coordinator_.lines().why_waiting(),
           .nodes = coordinator_.roster().members().size(),
+          .replicas = static_cast<std::size_t>(std::count_if(
+              lines.begin(), lines.end(), [](const auto& line) { return line->running(); })),
           .answers_running = coordinator_.answers_running(),
           .answers_waiting = coordinator_.answers_waiting()};
 }
@@ -31,11 +50,7 @@ std::vector<api::NodeSummary> ClusterStatus::Nodes() const {
       if (telemetry.has_battery_level()) node.battery_percent = 100 * telemetry.battery_level();
       if (telemetry.has_battery_celsius()) node.temperature_c = telemetry.battery_celsius();
     }
-    for (const pipeline::RouteStage& stage : coordinator_.route().stages) {
-      if (stage.node != record.id) continue;
-      node.layer_begin = static_cast<std::size_t>(stage.range.first);
-      node.layer_end = static_cast<std::size_t>(stage.range.end);
-    }
+    for (const auto& line : coordinator_.lines().lines()) ShowStage(*line, node);
     nodes.push_back(std::move(node));
   }
   return nodes;

@@ -69,13 +69,14 @@ Status List(const NodesOptions& options) {
     fmt::print("{}\n", answer.dump(2));
     return {};
   }
-  fmt::print("{:>5}  {:<20} {:<9} {:<10} {:<22}\n", "node", "label", "state", "layers", "address");
+  fmt::print("{:>5}  {:<20} {:<9} {:<7} {:<10} {:<22}\n", "node", "label", "state", "replica",
+             "layers", "address");
   const auto nodes = answer.find("nodes");
   if (nodes == answer.end() || !nodes->is_array()) return {};
   for (const nlohmann::json& node : *nodes) {
     if (!node.is_object()) continue;
-    fmt::print("{:>5}  {:<20} {:<9} {:<10} {:<22}\n", Cell(node, "id"), Cell(node, "label"),
-               Cell(node, "state"),
+    fmt::print("{:>5}  {:<20} {:<9} {:<7} {:<10} {:<22}\n", Cell(node, "id"), Cell(node, "label"),
+               Cell(node, "state"), Cell(node, "replica"),
                "[" + Cell(node, "layer_begin") + "," + Cell(node, "layer_end") + ")",
                Cell(node, "address"));
   }

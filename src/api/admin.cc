@@ -31,6 +31,8 @@ Json ToJsonObject(const NodeSummary& node) {
           {"label", node.label},
           {"address", node.address},
           {"state", node.state},
+          {"replica", OrNull(node.replica)},
+          {"answers", OrNull(node.answers)},
           {"layer_begin", node.layer_begin},
           {"layer_end", node.layer_end},
           {"memory_free_bytes", OrNull(node.memory_free_bytes)},

@@ -24,7 +24,9 @@ struct NodeSummary {
   NodeId id{};
   std::string label = {};
   std::string address = {};
-  std::string state = {};  // "up", "draining", "down"
+  std::string state = {};                   // "up", "draining", "down"
+  std::optional<std::size_t> replica = {};  // The pipeline that it serves, if one …
+  std::optional<std::size_t> answers = {};  // … and how many answers run there.
   std::size_t layer_begin = 0;
   std::size_t layer_end = 0;  // One past the last; equal to layer_begin: it has none.
   std::optional<std::uint64_t> memory_free_bytes = {};

@@ -16,6 +16,7 @@ class FewNodes final : public AdminSource {
     return {{.id = NodeId{7},
              .label = "kitchen",
              .state = "up",
+             .replica = 2,
              .layer_end = 4,
              .battery_percent = 81}};
   }
@@ -53,6 +54,7 @@ TEST_F(AdminTest, ListsNodes) {
   ASSERT_EQ(nodes.size(), 1U);
   EXPECT_EQ(nodes[0]["id"], 7);
   EXPECT_EQ(nodes[0]["label"], "kitchen");
+  EXPECT_EQ(nodes[0]["replica"], 2);
   EXPECT_EQ(nodes[0]["battery_percent"], 81);
   EXPECT_EQ(nodes[0]["temperature_c"], nullptr);
 }

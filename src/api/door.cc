@@ -189,6 +189,7 @@ void Door::GiveHealth(Responder& responder) const {
   const bool waiting = !health.waiting.empty();
   Json json = {{"status", waiting ? "waiting" : "ok"},
                {"nodes", health.nodes},
+               {"replicas", health.replicas},
                {"answers_running", health.answers_running},
                {"answers_waiting", health.answers_waiting}};
   if (waiting) json["why"] = health.waiting;

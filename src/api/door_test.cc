@@ -31,7 +31,7 @@ ServedModel Bytes(bool chat = true) {
 class SomeHealth final : public HealthSource {
  public:
   Health GetHealth() const override { return health; }
-  Health health{.nodes = 3, .answers_running = 2};
+  Health health{.nodes = 3, .replicas = 1, .answers_running = 2};
 };
 
 class DoorTest : public testing::Test {
@@ -378,9 +378,10 @@ TEST_F(DoorTest, Paths) {
 }
 
 TEST_F(DoorTest, Health) {
-  EXPECT_EQ(Send("GET", "/health").json(),
-            nlohmann::json::parse(
-                R"({"status":"ok","nodes":3,"answers_running":2,"answers_waiting":0})"));
+  EXPECT_EQ(
+      Send("GET", "/health").json(),
+      nlohmann::json::parse(
+          R"({"status":"ok","nodes":3,"replicas":1,"answers_running":2,"answers_waiting":0})"));
   health_.health.waiting = "too few phones";
   const Collected& waiting = Send("GET", "/health");
   EXPECT_EQ(waiting.status, 503);

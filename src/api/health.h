@@ -9,6 +9,7 @@ namespace shoal::api {
 struct Health {
   std::string waiting = {};  // Why answers wait: too few phones; empty: they go on.
   std::size_t nodes = 0;     // That can be reached.
+  std::size_t replicas = 0;  // Pipelines that answer.
   std::size_t answers_running = 0;
   std::size_t answers_waiting = 0;
 };

@@ -29,16 +29,14 @@ Coordinator::Coordinator(const Seams& seams, CoordinatorOptions options,
       model_(std::move(model)),
       server_(seams.network, layers),
       book_(seams.clock, store, options_.model.id),
-      replica_(seams, model_, options_.replica, *this),
       // Above all epochs of former lives: a frame of theirs must not look like one of ours.
-      formation_(seams, roster_, options_.model, replica_, server_, seams.random.Bits() << 32U,
-                 *this) {
+      lines_({seams, roster_, options_.model, model_, options_.replica, server_},
+             seams.random.Bits() << 32U, *this) {
   revoked_ = options_.revoked;
   seams_.network.Attach(this);
   waiting_since_ = last_tick_ = seams_.clock.Now();
   for (const std::string& id : book_.Restore()) queue_.push_back(id);
-  book_.SetWaiting(formation_.why_waiting());
-  Admit();
+  OnLinesChanged();
   tick_ = seams_.clock.CallAfter(kTickInterval, [this] { Tick(); });
 }
 
@@ -62,7 +60,7 @@ void Coordinator::Lose(NodeId node, const Status& why) {
   if (roster_.Find(node) == nullptr) return;
   roster_.Left(node);
   server_.OnPeerDown(node);
-  formation_.OnLost(node, why);
+  lines_.OnLost(node, why);
 }
 
 void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
@@ -77,7 +75,7 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
       return;
     }
     Result<wire::Batch> batch = wire::DecodeBatch(frame);
-    if (batch.ok()) replica_.OnBatch(from, *std::move(batch));
+    if (batch.ok()) lines_.OnBatch(from, *std::move(batch));
     return;
   }
   if (traffic == Traffic::kBulk) {
@@ -99,14 +97,14 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
       member->hello = message->hello();
       member->greeted = true;
       member->layers = {message->hello().cached().begin(), message->hello().cached().end()};
-      return formation_.OnArrived();
+      return lines_.OnArrived();
     case wire::pb::ToHead::kTelemetry:
       member->telemetry = message->telemetry();
       return;
     case wire::pb::ToHead::kState:
-      return formation_.OnState(from, message->state());
+      return lines_.OnState(from, message->state());
     case wire::pb::ToHead::kTrouble:
-      return formation_.OnTrouble(from, message->trouble());
+      return lines_.OnTrouble(from, message->trouble());
     case wire::pb::ToHead::kPing: {
       wire::pb::ToNode pong;
       pong.set_pong(message->ping());
@@ -149,7 +147,7 @@ Status Coordinator::Ask(pipeline::Question question, pipeline::AnswerEvents* eve
   return {};
 }
 
-// As many as there is room for in the stages, in the order in which they came.
+// As many as the lines have room for, in the order in which they came.
 void Coordinator::Admit() {
   while (!queue_.empty()) {
     const std::string id = queue_.front();
@@ -161,20 +159,20 @@ void Coordinator::Admit() {
     const pipeline::Question& question = record->question;
     const std::size_t positions =
         PositionsFor(question.prompt.size() + question.tokens_max + options_.replica.guesses);
-    if (positions_used_ + positions > options_.model.positions && positions_used_ > 0) return;
+    if (!lines_.HasRoom(positions)) return;
     queue_.pop_front();
-    positions_used_ += positions;
     const std::uint64_t number = next_number_++;
-    running_[number] = {id, positions};
+    running_[number] = id;
     numbers_[id] = number;
     std::vector<std::int32_t> history = question.prompt;
     for (const llm::SampledToken& token : record->tokens) history.push_back(token.token);
-    replica_.Add(number, std::move(history), std::make_shared<llm::Sampler>(question.sampling));
+    lines_.Add(number, positions, std::move(history),
+               std::make_shared<llm::Sampler>(question.sampling));
   }
 }
 
 void Coordinator::OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) {
-  const std::string id = running_.at(sequence).id;
+  const std::string id = running_.at(sequence);
   book_.Add(id, token);
   // Whoever was told may have stopped it.
   if (!running_.contains(sequence)) return;
@@ -195,12 +193,11 @@ void Coordinator::OnDamaged(std::uint64_t sequence) {
 void Coordinator::Finish(std::uint64_t sequence, AnswerEnd how, const Status& status) {
   const auto found = running_.find(sequence);
   SHOAL_CHECK(found != running_.end());
-  const Running running = found->second;
+  const std::string id = found->second;
   running_.erase(found);
-  numbers_.erase(running.id);
-  positions_used_ -= running.positions;
-  replica_.Remove(sequence);
-  book_.End(running.id, how, status);
+  numbers_.erase(id);
+  lines_.Remove(sequence);
+  book_.End(id, how, status);
   Admit();
 }
 
@@ -230,9 +227,9 @@ Status Coordinator::Drain(NodeId node, bool draining) {
   }
   member->draining = draining;
   if (draining) {
-    formation_.OnDraining(node);
+    lines_.OnDraining(node);
   } else {
-    formation_.OnArrived();
+    lines_.OnArrived();
   }
   return {};
 }
@@ -251,11 +248,27 @@ void Coordinator::TellRevoked(NodeId node) {
   }
 }
 
-void Coordinator::OnBroken(const Status& why) { formation_.OnBroken(why); }
+// What they have heard so far is in the book: they go on from there wherever there is room, before
+// those who have not begun.
+void Coordinator::OnHomeless(const std::vector<std::uint64_t>& sequences) {
+  for (auto at = sequences.rbegin(); at != sequences.rend(); ++at) {
+    const auto found = running_.find(*at);
+    SHOAL_CHECK(found != running_.end());
+    numbers_.erase(found->second);
+    queue_.push_front(std::move(found->second));
+    running_.erase(found);
+  }
+  Admit();
+}
 
-void Coordinator::OnFormationState(const std::string& why_waiting) {
-  if (!why_waiting.empty()) waiting_since_ = seams_.clock.Now();
-  book_.SetWaiting(why_waiting);
+void Coordinator::OnLinesChanged() {
+  const std::string why = lines_.why_waiting();
+  if (why != why_waiting_) {
+    if (!why.empty()) waiting_since_ = seams_.clock.Now();
+    why_waiting_ = why;
+    book_.SetWaiting(why);
+  }
+  Admit();
 }
 
 void Coordinator::OnUnfit(NodeId node, const Status& why) {
@@ -276,20 +289,25 @@ void Coordinator::Tick() {
   if (slept) {
     for (auto& [id, member] : roster_.members()) member.heard = now;
   }
-  const bool busy = replica_.size() > 0;
   std::vector<NodeId> silent;
   for (const auto& [id, member] : roster_.members()) {
-    const bool needed = busy && formation_.Needs(id);
-    if (now - member.heard > (needed ? kSilenceBusy : kSilenceIdle)) silent.push_back(id);
+    if (now - member.heard > (lines_.Needs(id) ? kSilenceBusy : kSilenceIdle)) silent.push_back(id);
   }
   for (const NodeId node : silent) {
     OnUnfit(node, {Code::kDeadlineExceeded, "silent for too long"});
   }
-  formation_.Tick();
-  if (!formation_.why_waiting().empty() && now - waiting_since_ > options_.wait_max) {
-    const Status why(Code::kUnavailable, "no phones for too long: " + formation_.why_waiting());
-    while (!running_.empty()) Finish(running_.begin()->first, AnswerEnd::kFailed, why);
+  lines_.Tick();
+  if (!why_waiting_.empty() && now - waiting_since_ > options_.wait_max) {
+    FailAll({Code::kUnavailable, "no phones for too long: " + why_waiting_});
     waiting_since_ = now;
+  }
+}
+
+void Coordinator::FailAll(const Status& why) {
+  while (!running_.empty()) Finish(running_.begin()->first, AnswerEnd::kFailed, why);
+  for (const std::string& id : std::exchange(queue_, {})) {
+    const pipeline::AnswerRecord* const record = book_.Find(id);
+    if (record != nullptr && !record->ended) book_.End(id, AnswerEnd::kFailed, why);
   }
 }
 

@@ -1,4 +1,4 @@
-// Coordinator: the head of a cluster. Knows its nodes, keeps a pipeline over them, and answers.
+// Coordinator: the head of a cluster. Knows its nodes, keeps pipelines over them, and answers.
 //
 // Belongs to one event loop.
 #pragma once
@@ -11,9 +11,10 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/seams.h"
-#include "coordinator/formation.h"
+#include "coordinator/lines.h"
 #include "coordinator/roster.h"
 #include "pipeline/answer_book.h"
 #include "pipeline/answer_store.h"
@@ -42,10 +43,7 @@ inline constexpr Duration kSilenceBusy = std::chrono::milliseconds(900);
 inline constexpr Duration kSilenceIdle = std::chrono::seconds(3);
 inline constexpr Duration kTickInterval = std::chrono::milliseconds(50);
 
-class Coordinator final : public NetworkEvents,
-                          public pipeline::Answers,
-                          private pipeline::ReplicaEvents,
-                          private FormationEvents {
+class Coordinator final : public NetworkEvents, public pipeline::Answers, private LinesEvents {
  public:
   // Everything outlives it. Attaches itself to the network, and goes on with what `store` holds.
   // `layers` has all of the model.
@@ -72,26 +70,19 @@ class Coordinator final : public NetworkEvents,
 
   // For operators and tests.
   const Roster& roster() const { return roster_; }
-  const Formation& formation() const { return formation_; }
-  std::size_t answers_running() const { return replica_.size(); }
+  const Lines& lines() const { return lines_; }
+  std::size_t answers_running() const { return running_.size(); }
   std::size_t answers_waiting() const { return queue_.size(); }
-  // The nodes that answers run on.
-  const pipeline::Route& route() const { return replica_.route(); }
   // kNotFound: no such node is here.
   Status Drain(NodeId node, bool draining);
   // `node` is out; all others hear which certificates are void.
   void Revoke(NodeId node, const std::set<std::uint64_t>& serials);
 
  private:
-  struct Running {
-    std::string id;
-    std::size_t positions;  // Reserved for it in every stage.
-  };
-
   void OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) override;
   void OnDamaged(std::uint64_t sequence) override;
-  void OnBroken(const Status& why) override;
-  void OnFormationState(const std::string& why_waiting) override;
+  void OnHomeless(const std::vector<std::uint64_t>& sequences) override;
+  void OnLinesChanged() override;
   void OnUnfit(NodeId node, const Status& why) override;
   void OnNews(const std::string& line) override;
 
@@ -99,6 +90,7 @@ class Coordinator final : public NetworkEvents,
   void Finish(std::uint64_t sequence, pipeline::AnswerEnd how, const Status& status);
   void Lose(NodeId node, const Status& why);
   void TellRevoked(NodeId node);
+  void FailAll(const Status& why);
   void Tick();
 
   const Seams seams_;
@@ -107,14 +99,13 @@ class Coordinator final : public NetworkEvents,
   Roster roster_;
   pipeline::LayerServer server_;
   pipeline::AnswerBook book_;
-  pipeline::Replica replica_;
-  Formation formation_;
-  std::deque<std::string> queue_;  // Answers that have not begun.
-  std::map<std::uint64_t, Running> running_;
+  Lines lines_;
+  std::deque<std::string> queue_;  // Answers that wait for room in a line.
+  std::map<std::uint64_t, std::string> running_;
   std::map<std::string, std::uint64_t> numbers_;  // Of those in running_.
   std::uint64_t next_number_ = 1;
-  std::size_t positions_used_ = 0;
   std::set<std::uint64_t> revoked_;
+  std::string why_waiting_;
   Instant waiting_since_;
   Instant last_tick_;
   TimerId tick_{};

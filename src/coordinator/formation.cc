@@ -1,6 +1,8 @@
 #include "coordinator/formation.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <utility>
 
 #include "coordinator/placement.h"
@@ -24,9 +26,6 @@ constexpr Duration kAvoidFor = std::chrono::seconds(20);
 
 // A node that failed and must be used for want of others is asked again so often.
 constexpr Duration kRetryInterval = std::chrono::seconds(2);
-// Nodes that come together are taken together; a running pipeline is in no hurry.
-constexpr Duration kGatherFor = std::chrono::milliseconds(200);
-constexpr Duration kImproveAfter = std::chrono::seconds(2);
 // A new route must take less than this share of what the objective takes now.
 constexpr double kWorthwhile = 0.7;
 
@@ -46,6 +45,20 @@ std::string Said(const std::string& text) {
 
 std::string Name(NodeId node) { return "node " + std::to_string(ToNumber(node)); }
 
+std::string Describe(const Route& route, const pipeline::Prediction& predicted) {
+  std::string text = "epoch " + std::to_string(route.epoch & 0xffffffffU) + ":";
+  for (const RouteStage& stage : route.stages) {
+    text += " " + Name(stage.node) + " [" + std::to_string(stage.range.first) + "," +
+            std::to_string(stage.range.end) + ")";
+  }
+  std::array<char, 160> figures{};
+  (void)std::snprintf(figures.data(), figures.size(),
+                      "; predicted %.1f ms a token, %.2f tokens/s, with 8 users %.2f",
+                      1e3 * predicted.seconds_per_token, predicted.tokens_per_second_1,
+                      predicted.tokens_per_second_8);
+  return text + figures.data();
+}
+
 }  // namespace
 
 pipeline::PlanModel ModelPlan::Costs() const {
@@ -64,23 +77,43 @@ pipeline::PlanModel ModelPlan::Costs() const {
 
 Formation::Formation(const Seams& seams, Roster& roster, const ModelPlan& model,
                      pipeline::Replica& replica, pipeline::LayerServer& server,
-                     std::uint64_t epoch_base, FormationEvents& events)
+                     FormationEvents& events)
     : seams_(seams),
       roster_(roster),
       model_(model),
       replica_(replica),
       server_(server),
-      events_(events),
-      epoch_(epoch_base) {}
+      events_(events) {}
 
 Formation::~Formation() { seams_.clock.Cancel(improve_timer_); }
 
 bool Formation::Needs(NodeId node) const { return running() && Contains(replica_.route(), node); }
 
-void Formation::OnArrived() {
-  // Nodes come in crowds, after a power cut or when the head restarts: a moment's patience saves
-  // most of them a move.
-  ImproveSoon();
+std::set<NodeId> Formation::Nodes() const {
+  std::set<NodeId> nodes;
+  for (const auto& [node, range] : warm_) nodes.insert(node);
+  if (forming_) {
+    for (const RouteStage& stage : forming_->stages) nodes.insert(stage.node);
+  }
+  return nodes;
+}
+
+bool Formation::Has(NodeId node) const {
+  return warm_.contains(node) || (forming_ && Contains(*forming_, node));
+}
+
+void Formation::Dismiss() {
+  replica_.Stop();
+  for (const NodeId node : Nodes()) Release(node);
+  forming_.reset();
+  warm_.clear();
+}
+
+// A spare keeps its layers on flash, not keys and values of answers that go on elsewhere.
+void Formation::Release(NodeId node) {
+  wire::pb::ToNode message;
+  message.set_release(true);
+  Tell(node, message);
 }
 
 void Formation::OnLost(NodeId node, const Status& why) {
@@ -167,8 +200,8 @@ void Formation::Form(Start start, const std::string& why) {
   const std::vector<RouteStage> old = start == Start::kAnew ? std::vector<RouteStage>()
                                       : forming_            ? forming_->stages
                                                             : replica_.route().stages;
-  Result<std::vector<RouteStage>> placed =
-      Repair(model_.Costs(), roster_.Candidates(seams_.clock.Now()), model_.wish, old);
+  const Means means = events_.GetMeans();
+  Result<std::vector<RouteStage>> placed = Repair(model_.Costs(), means.cluster, means.wish, old);
   ready_.clear();
   loaded_.clear();
   forming_.reset();
@@ -190,18 +223,27 @@ void Formation::Form(Start start, const std::string& why) {
     }
     next_retry_ = now + kRetryInterval;
   }
-  forming_ = {.epoch = ++epoch_, .stages = *std::move(placed)};
-  progress_at_ = now;
-  std::string news = why + "; epoch " + std::to_string(epoch_ & 0xffffffffU) + ":";
-  for (const RouteStage& stage : forming_->stages) {
-    news += " " + Name(stage.node) + " [" + std::to_string(stage.range.first) + "," +
-            std::to_string(stage.range.end) + ")";
-  }
-  events_.OnNews(news);
-  for (std::size_t i = 0; i < forming_->stages.size(); ++i) SendAssign(i);
+  Prepare(*std::move(placed), why);
 }
 
-void Formation::ImproveSoon() { ImproveIn(running() ? kImproveAfter : kGatherFor); }
+void Formation::Prepare(std::vector<RouteStage> stages, const std::string& why) {
+  forming_ = {.epoch = events_.NextEpoch(), .stages = std::move(stages)};
+  progress_at_ = seams_.clock.Now();
+  Predict();
+  events_.OnNews(why + "; " + Describe(*forming_, predicted_));
+  for (std::size_t i = 0; i < forming_->stages.size(); ++i) SendAssign(i);
+  if (!why_waiting_.empty()) {
+    why_waiting_ = "nodes are getting their layers";
+    events_.OnFormationState(why_waiting_);
+  }
+}
+
+void Formation::Predict() {
+  const Means means = events_.GetMeans();
+  const Route& route = forming_ ? *forming_ : replica_.route();
+  predicted_ = pipeline::Predict(model_.Costs(), means.cluster, means.wish, route.stages)
+                   .value_or(predicted_);
+}
 
 void Formation::ImproveIn(Duration delay) {
   if (improve_set_) return;
@@ -212,21 +254,25 @@ void Formation::ImproveIn(Duration delay) {
   });
 }
 
-// If nothing runs, whatever runs. If something does, only what is much faster, or has the number of
-// stages that was asked for: a new route costs every answer a pause.
 void Formation::Improve() {
-  if (forming_) return ImproveSoon();
+  if (forming_) return ImproveIn(running() ? kImproveAfter : kGatherFor);
   if (!running()) return Form(Start::kAsItIs, why_waiting_);
-  const pipeline::PlanCluster cluster = roster_.Candidates(seams_.clock.Now());
+  const Means means = events_.GetMeans();
   const pipeline::PlanModel costs = model_.Costs();
-  const Result<pipeline::ClusterPlan> plan = PlanPipelines(costs, cluster, model_.wish);
+  const Result<pipeline::ClusterPlan> plan = PlanPipelines(costs, means.cluster, means.wish);
   if (!plan.ok()) return;
   const std::vector<RouteStage>& now = replica_.route().stages;
   const std::vector<RouteStage>& better = plan->replicas.front().stages;
-  const bool asked_for = now.size() < model_.wish.stages && now.size() < better.size();
-  const std::optional<double> seconds = ObjectiveSeconds(costs, cluster, model_.wish, now);
-  if (asked_for || !seconds ||
-      *ObjectiveSeconds(costs, cluster, model_.wish, better) < kWorthwhile * *seconds) {
+  const bool asked_for = now.size() < means.wish.stages && now.size() < better.size();
+  const auto seconds = [&](const std::vector<RouteStage>& stages) {
+    return ObjectiveSeconds(costs, means.cluster, means.wish, stages);
+  };
+  // Of many answers together it is all pipelines that count: what is left over becomes others.
+  const double then = means.wish.objective == pipeline::Objective::kThroughput
+                          ? 1 / plan->tokens_per_second
+                          : *seconds(better);
+  const std::optional<double> today = seconds(now);
+  if (asked_for || !today || then < kWorthwhile * *today) {
     Form(Start::kAnew, "nodes have joined");
   }
 }
@@ -299,11 +345,7 @@ void Formation::Begin() {
     if (held == warm_.end() || !(held->second == route.stages[i].range)) cold = i + 1;
   }
   for (const auto& [node, range] : warm_) {
-    if (Contains(route, node)) continue;
-    // A spare keeps its layers on flash, not keys and values of answers that go on elsewhere.
-    wire::pb::ToNode message;
-    message.set_release(true);
-    Tell(node, message);
+    if (!Contains(route, node)) Release(node);
   }
   warm_.clear();
   for (const RouteStage& stage : route.stages) warm_[stage.node] = stage.range;

@@ -5,6 +5,7 @@
 // Belongs to one event loop.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -33,15 +34,29 @@ struct ModelPlan {
   std::size_t dim = 0;                      // Numbers in a row that is passed on.
   double multiply_adds = 0;                 // One row through one layer.
   double row_share = 1;                     // Of a layer's weights, what one row needs.
-  // What the pipeline is to be good for. There is one replica for now; other nodes are spares.
-  pipeline::PlanWish wish = {.replicas_max = 1};
+  pipeline::PlanWish wish;                  // What the pipelines are to be good for.
 
   pipeline::PlanModel Costs() const;
 };
 
+// What a pipeline may be made of, and how.
+struct Means {
+  pipeline::PlanCluster cluster;
+  pipeline::PlanWish wish;
+};
+
+// Nodes that come together are taken together, which saves most of them a move; a running pipeline
+// is in no hurry.
+inline constexpr Duration kGatherFor = std::chrono::milliseconds(200);
+inline constexpr Duration kImproveAfter = std::chrono::seconds(2);
+
 class FormationEvents {
  public:
   virtual ~FormationEvents() = default;
+  // The nodes that no other pipeline has.
+  virtual Means GetMeans() const = 0;
+  // A number that no pipeline has had.
+  virtual std::uint64_t NextEpoch() = 0;
   // Why answers wait; empty: they do not.
   virtual void OnFormationState(const std::string& why_waiting) = 0;
   // `node` must go: it does not answer, or not in time.
@@ -52,15 +67,22 @@ class FormationEvents {
 
 class Formation {
  public:
-  // Everything outlives it. `epoch_base`: epochs are numbers above it.
+  // Everything outlives it.
   Formation(const Seams& seams, Roster& roster, const ModelPlan& model, pipeline::Replica& replica,
-            pipeline::LayerServer& server, std::uint64_t epoch_base, FormationEvents& events);
+            pipeline::LayerServer& server, FormationEvents& events);
   ~Formation();
   Formation(const Formation&) = delete;
   Formation& operator=(const Formation&) = delete;
 
-  // Somebody came or is gone; its link is up or not.
-  void OnArrived();
+  // Prepares this route. REQUIRES: no other pipeline has its nodes.
+  void Prepare(std::vector<pipeline::RouteStage> stages, const std::string& why);
+  // If nothing runs, forms whatever can be. If something does, only what is much faster, or has the
+  // number of stages that was asked for: a new route costs every answer a pause.
+  void Improve();
+  // It will not be formed again: its nodes are free.
+  void Dismiss();
+
+  // Its link is down.
   void OnLost(NodeId node, const Status& why);
   // It is to go, and works until others have its layers.
   void OnDraining(NodeId node);
@@ -79,6 +101,13 @@ class Formation {
   const std::string& why_waiting() const { return why_waiting_; }
   // Whether an answer that is being made depends on `node`.
   bool Needs(NodeId node) const;
+  // Those that are in use, being prepared, or hold layers for its next route.
+  std::set<NodeId> Nodes() const;
+  bool Has(NodeId node) const;
+  // What its route will give, as far as nodes had measured themselves and each other when it was
+  // prepared, or when Predict was last called.
+  const pipeline::Prediction& predicted() const { return predicted_; }
+  void Predict();
 
  private:
   // What a new route starts from.
@@ -88,14 +117,13 @@ class Formation {
   };
   void Form(Start start, const std::string& why);
   void Break(const std::string& why);
+  void Release(NodeId node);
   void SendAssign(std::size_t stage);
   void NoteLayers(NodeId node);
   void NameSources(NodeId node, wire::pb::Assign& assign);
   void Tell(NodeId node, const wire::pb::ToNode& message);
   void Begin();
-  void ImproveSoon();
   void ImproveIn(Duration delay);
-  void Improve();
   void BlameForStall();
   Duration StallLimit() const;
 
@@ -107,7 +135,7 @@ class Formation {
   FormationEvents& events_;
 
   std::string why_waiting_ = "no node has joined yet";
-  std::uint64_t epoch_;
+  pipeline::Prediction predicted_;
   std::optional<pipeline::Route> forming_;
   std::set<NodeId> ready_;
   std::map<NodeId, std::uint64_t> loaded_;       // Bytes, as far as those who form have said.

@@ -38,10 +38,10 @@ bool Roster::IsAvoided(NodeId node, Instant now) const {
   return found != avoid_.end() && now < found->second;
 }
 
-pipeline::PlanCluster Roster::Candidates(Instant now) const {
+pipeline::PlanCluster Roster::Candidates(Instant now, const std::set<NodeId>& taken) const {
   pipeline::PlanCluster cluster;
   for (const auto& [id, member] : members_) {
-    if (!member.greeted || member.draining ||
+    if (taken.contains(id) || !member.greeted || member.draining ||
         member.hello.arithmetic() != kernels::kKernelRevision) {
       continue;
     }

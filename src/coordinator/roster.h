@@ -37,8 +37,8 @@ class Roster {
   // It failed or was too slow: until then it is used only if it must be, also if it comes anew.
   void Avoid(NodeId node, Instant until) { avoid_[node] = until; }
   bool IsAvoided(NodeId node, Instant now) const;
-  // Those that can be given layers, with the latencies that they measured.
-  pipeline::PlanCluster Candidates(Instant now) const;
+  // Those that can be given layers, with the latencies that they measured; `taken` left out.
+  pipeline::PlanCluster Candidates(Instant now, const std::set<NodeId>& taken = {}) const;
 
   // `from` cannot reach `to`: the head passes their frames on.
   void SetUnreachable(NodeId from, NodeId to) { unreachable_.insert({from, to}); }

@@ -22,7 +22,6 @@ namespace shoal::sim {
 namespace {
 
 constexpr NodeId kHead{1};
-constexpr std::size_t kPositions = 4096;
 constexpr std::uint64_t kLayerBytes = 100'000;  // More than one of the toy's.
 constexpr std::uint64_t kKvBytes = 128;         // Of a position in a layer.
 
@@ -120,8 +119,11 @@ struct Witness {
   std::vector<bool> accepted;
   std::vector<std::vector<std::int32_t>> heard;
   std::vector<bool> complete;
-  std::set<std::uint64_t> epochs;
+  // The pipeline and the route of every epoch.
+  std::map<std::uint64_t, std::pair<std::size_t, std::vector<pipeline::RouteStage>>> epochs;
   std::uint64_t stages = 0;
+  std::uint64_t replicas = 0;
+  std::uint64_t checked = 0;  // The sum of the epochs that were looked at.
   std::string failure;
   MemoryStore store;
   std::uint64_t head_starts = 0;
@@ -173,8 +175,8 @@ class Asker final : public pipeline::AnswerEvents {
 
 class HeadProgram final : public Program {
  public:
-  HeadProgram(const Surroundings& around, const ToyModel& model, std::size_t stages, Flash& flash,
-              Witness& witness, std::function<void(const std::string&)> news)
+  HeadProgram(const Surroundings& around, const ToyModel& model, const ClusterRunOptions& run,
+              Flash& flash, Witness& witness, std::function<void(const std::string&)> news)
       : witness_(witness), layers_(model, flash, around) {
     ++witness.head_starts;
     coordinator::CoordinatorOptions options;
@@ -184,11 +186,13 @@ class HeadProgram final : public Program {
       options.model.layers.push_back(file.name);
       flash[file.name.sha256()] = pipeline::ChunkCount(file.bytes.size());
     }
-    options.model.positions = kPositions;
+    options.model.positions = run.positions;
     options.model.kv_bytes_per_position = static_cast<std::uint64_t>(model.config().kv_dim()) * 4;
     options.context = static_cast<std::size_t>(model.config().context);
     options.wait_max = std::chrono::hours(1);
-    options.model.wish.stages = stages;
+    options.model.wish.objective = run.objective;
+    options.model.wish.stages = run.stages;
+    options.model.wish.replicas_max = run.replicas_max;
     options.replica.chunk = 16;
     options.replica.guesses = 3;
     options.news = std::move(news);
@@ -211,7 +215,7 @@ class HeadProgram final : public Program {
     }
   }
 
-  const coordinator::Formation& formation() const { return coordinator_->formation(); }
+  const coordinator::Lines& lines() const { return coordinator_->lines(); }
 
  private:
   void Ask(std::size_t i) {
@@ -255,9 +259,14 @@ class AgentProgram final : public Program {
   std::unique_ptr<agent::Agent> agent_;
 };
 
-// Every layer has one owner.
-void CheckRoute(const pipeline::Route& route, std::int64_t layers, Witness& witness) {
-  if (!witness.epochs.insert(route.epoch).second) return;
+// An epoch is one pipeline's, and in it every layer has one owner.
+void CheckRoute(const pipeline::Route& route, std::size_t line, std::int64_t layers,
+                Witness& witness) {
+  const auto [known, is_new] = witness.epochs.insert({route.epoch, {line, route.stages}});
+  if (!is_new) {
+    if (known->second != std::pair(line, route.stages)) witness.Fail("two routes, one epoch");
+    return;
+  }
   std::int64_t at = 0;
   std::set<NodeId> nodes;
   for (const pipeline::RouteStage& stage : route.stages) {
@@ -268,6 +277,37 @@ void CheckRoute(const pipeline::Route& route, std::int64_t layers, Witness& witn
   }
   if (at != layers) witness.Fail("layer " + std::to_string(at) + " has no owner");
   witness.stages += route.stages.size();
+}
+
+// A node serves one pipeline.
+void CheckLines(const coordinator::Lines& lines, std::int64_t layers, Witness& witness) {
+  // Whatever changes, an epoch changes.
+  std::uint64_t sum = 0;
+  std::uint64_t running = 0;
+  for (const auto& line : lines.lines()) {
+    if (line->formation().forming()) sum += line->formation().forming()->epoch;
+    if (!line->running()) continue;
+    sum += 2 * line->replica().route().epoch;
+    ++running;
+  }
+  if (std::exchange(witness.checked, sum) == sum) return;
+  witness.replicas = std::max(witness.replicas, running);
+  std::set<NodeId> taken;
+  for (const auto& line : lines.lines()) {
+    const auto check = [&](const pipeline::Route& route) {
+      CheckRoute(route, line->number(), layers, witness);
+      for (const pipeline::RouteStage& stage : route.stages) {
+        if (!line->formation().Has(stage.node)) witness.Fail("a pipeline runs on others' nodes");
+      }
+    };
+    if (line->formation().forming()) check(*line->formation().forming());
+    if (line->running()) check(line->replica().route());
+    for (const NodeId node : line->formation().Nodes()) {
+      if (!taken.insert(node).second) {
+        witness.Fail("node " + std::to_string(ToNumber(node)) + " is in two pipelines");
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -300,8 +340,16 @@ ClusterRunOptions RandomCluster(std::uint64_t seed) {
   // Any third of the nodes can hold the model, or any eighth, or each.
   const auto share = static_cast<std::int64_t>(std::max<std::uint32_t>(options.nodes / 3, 1));
   const auto layers = static_cast<std::uint64_t>(48 / random.Between(1, share) + 1);
-  options.node_bytes = layers * (kLayerBytes + kKvBytes * kPositions);
-  if (random.Chance(0.5)) options.stages = options.nodes;
+  options.node_bytes = layers * (kLayerBytes + kKvBytes * options.positions);
+  // One pipeline of all nodes, or several of as many stages as it takes, or of more.
+  if (random.Chance(0.4)) {
+    options.stages = options.nodes;
+  } else if (random.Chance(0.5)) {
+    options.stages = static_cast<std::size_t>(random.Between(1, share));
+  }
+  if (random.Chance(0.15)) options.objective = pipeline::Objective::kThroughput;
+  if (random.Chance(0.3)) options.replicas_max = static_cast<std::size_t>(random.Between(1, 3));
+  if (random.Chance(0.3)) options.positions = 256;  // For one answer, or two.
   options.faults = RandomFaults(seed);
   // Within ten seconds: what phones do in a day.
   const double haste = 120.0 / options.nodes;
@@ -337,7 +385,7 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
   HeadProgram* head = nullptr;
   world.AddNode(kHead, [&](const Surroundings& around) {
     auto program = std::make_unique<HeadProgram>(
-        around, model, options.stages, flash[kHead], witness,
+        around, model, options, flash[kHead], witness,
         [&world](const std::string& line) { world.Say(kHead, line); });
     head = program.get();
     return program;
@@ -355,9 +403,7 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
     }
   }
   const auto over = [&] {
-    if (world.IsRunning(kHead) && head->formation().forming()) {
-      CheckRoute(*head->formation().forming(), model.config().layers, witness);
-    }
+    if (world.IsRunning(kHead)) CheckLines(head->lines(), model.config().layers, witness);
     return !witness.failure.empty();
   };
   ClusterRunResult result;
@@ -380,6 +426,7 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
   result.events = world.events();
   result.epochs = witness.epochs.size();
   result.stages = witness.stages;
+  result.replicas = witness.replicas;
   result.answers = count;
   result.head_restarts = witness.head_starts - 1;
   result.seconds_to_heal = ToSeconds(world.now() - healed);

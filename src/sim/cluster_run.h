@@ -3,7 +3,8 @@
 // verdict.
 //
 //   safety    every answer has exactly the tokens that one device gives, each told once and in
-//             order; in one epoch, no layer has two owners, and a pipeline that runs has all;
+//             order; in one epoch, which is one pipeline's, every layer has one owner, and no
+//             node serves two pipelines;
 //   liveness  when everything has healed, every accepted answer is complete within kAnswersLimit.
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "pipeline/planner.h"
 #include "sim/faults.h"
 #include "sim/toy_model.h"
 #include "sim/trace.h"
@@ -31,7 +33,11 @@ struct ClusterRunOptions {
   std::uint64_t seed = 1;
   std::uint32_t nodes = 8;                             // Beside the head, which is node 1.
   std::uint64_t node_bytes = std::uint64_t{1} << 30U;  // Memory of each.
-  std::size_t stages = 0;  // To cut the model into; 0: as the planner likes.
+  // As in pipeline::PlanWish.
+  pipeline::Objective objective = pipeline::Objective::kTimePerToken;
+  std::size_t stages = 0;
+  std::size_t replicas_max = 0;
+  std::size_t positions = 4096;  // Of all answers of a pipeline.
   std::size_t questions = 6;
   Duration duration = std::chrono::seconds(20);  // Of the phase in which things break.
   bool isolated = false;                         // Nodes reach the head, and nobody else.
@@ -48,7 +54,8 @@ struct ClusterRunResult {
   std::uint64_t trace_hash = 0;
   std::uint64_t events = 0;
   std::uint64_t epochs = 0;
-  std::uint64_t stages = 0;  // Of all epochs together.
+  std::uint64_t stages = 0;    // Of all epochs together.
+  std::uint64_t replicas = 0;  // That ran at the same time, at most.
   std::uint64_t answers = 0;
   std::uint64_t answers_before_healing = 0;
   std::uint64_t head_restarts = 0;

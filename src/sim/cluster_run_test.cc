@@ -46,6 +46,17 @@ TEST(ClusterRun, TheHeadPassesOnWhatNodesCannotSendEachOther) {
   EXPECT_EQ(result.answers_before_healing, 2U);
 }
 
+TEST(ClusterRun, NodesThatSufficeForItMakeASecondPipeline) {
+  ClusterRunOptions options;
+  options.nodes = 7;
+  options.stages = 3;
+  options.questions = 4;
+  const ClusterRunResult result = RunCluster(options, TheToy().model, TheToy().questions, {});
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.replicas, 2U);
+  EXPECT_EQ(result.answers_before_healing, 4U);
+}
+
 // SHOAL_SEED=17 replays one seed, with what happened; SHOAL_SEEDS=1000 runs as many.
 TEST(ClusterRun, AnswersAreRightWhateverBreaks) {
   const std::uint64_t one = FromEnvironment("SHOAL_SEED", 0);
@@ -53,6 +64,7 @@ TEST(ClusterRun, AnswersAreRightWhateverBreaks) {
   std::uint64_t epochs = 0;
   std::uint64_t stages = 0;
   std::uint64_t restarts = 0;
+  std::uint64_t with_replicas = 0;
   double slowest = 0;
   for (std::uint64_t seed = one != 0 ? one : 1; seed <= last; ++seed) {
     const ClusterRunOptions options = RandomCluster(seed);
@@ -63,12 +75,13 @@ TEST(ClusterRun, AnswersAreRightWhateverBreaks) {
                                   << " sim_cluster_test --gtest_filter=*Whatever*";
     epochs += result.epochs;
     stages += result.stages;
+    with_replicas += result.replicas > 1 ? 1 : 0;
     restarts += result.head_restarts;
     slowest = std::max(slowest, result.seconds_to_heal);
   }
-  std::cout << last << " seeds, " << epochs << " epochs of " << stages / epochs
-            << " stages, the head restarted " << restarts << " times, slowest healing " << slowest
-            << " s\n";
+  std::cout << last << " seeds, " << epochs << " epochs of " << stages / epochs << " stages, "
+            << with_replicas << " with replicas, the head restarted " << restarts
+            << " times, slowest healing " << slowest << " s\n";
 }
 
 }  // namespace

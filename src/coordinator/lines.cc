@@ -1,0 +1,231 @@
+#include "coordinator/lines.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace shoal::coordinator {
+namespace {
+
+// Answers of a line that does not run for so long go elsewhere, if there is elsewhere.
+constexpr Duration kMoveAfter = std::chrono::seconds(1);
+// Nodes that failed are tried again some time.
+constexpr Duration kLookInterval = std::chrono::seconds(5);
+
+}  // namespace
+
+Lines::Lines(const LineWorld& world, std::uint64_t epoch_base, LinesEvents& events)
+    : world_(world), events_(events), epoch_(epoch_base) {
+  AddLine();
+  look_at_ = world_.seams.clock.Now() + kLookInterval;
+}
+
+void Lines::OnArrived() {
+  improve_ = true;
+  LookSoon();
+}
+
+void Lines::OnLost(NodeId node, const Status& why) {
+  if (Line* const line = Owner(node)) line->formation().OnLost(node, why);
+}
+
+void Lines::OnDraining(NodeId node) {
+  if (Line* const line = Owner(node)) line->formation().OnDraining(node);
+}
+
+void Lines::OnState(NodeId node, const wire::pb::StageState& state) {
+  if (Line* const line = Owner(node)) line->formation().OnState(node, state);
+}
+
+void Lines::OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble) {
+  if (Line* const line = Owner(node)) line->formation().OnTrouble(node, trouble);
+}
+
+void Lines::OnBatch(NodeId from, wire::Batch batch) {
+  if (Line* const line = Owner(from)) line->replica().OnBatch(from, std::move(batch));
+}
+
+bool Lines::HasRoom(std::size_t positions) const {
+  return std::any_of(lines_.begin(), lines_.end(),
+                     [&](const auto& line) { return line->running() && line->HasRoom(positions); });
+}
+
+void Lines::Add(std::uint64_t sequence, std::size_t positions, std::vector<std::int32_t> history,
+                std::shared_ptr<llm::Sampler> sampler) {
+  SHOAL_CHECK(HasRoom(positions));
+  std::vector<Line*> open;
+  std::vector<LineLoad> loads;
+  for (const auto& line : lines_) {
+    if (!line->running() || !line->HasRoom(positions)) continue;
+    open.push_back(line.get());
+    loads.push_back(line->Load());
+  }
+  Line* const best = open[ChooseLine(loads)];
+  homes_[sequence] = best;
+  best->Add(sequence, positions, std::move(history), std::move(sampler));
+}
+
+void Lines::Remove(std::uint64_t sequence) {
+  const auto found = homes_.find(sequence);
+  if (found == homes_.end()) return;
+  Line* const line = found->second;
+  homes_.erase(found);
+  line->Remove(sequence);
+}
+
+bool Lines::AnyRunning() const {
+  return std::any_of(lines_.begin(), lines_.end(),
+                     [](const auto& line) { return line->running(); });
+}
+
+std::string Lines::why_waiting() const {
+  for (const auto& line : lines_) {
+    if (line->formation().why_waiting().empty()) return "";
+  }
+  return lines_.front()->formation().why_waiting();
+}
+
+bool Lines::Needs(NodeId node) const {
+  const Line* const line = Owner(node);
+  return line != nullptr && line->replica().size() > 0 && line->formation().Needs(node);
+}
+
+void Lines::Tick() {
+  for (const auto& line : lines_) line->formation().Tick();
+  EndVacant();
+  const Instant now = world_.seams.clock.Now();
+  for (const auto& line : lines_) {
+    if (line->StoppedFor(now) > kMoveAfter && AnyRunning()) MoveAnswers(*line);
+  }
+  if (now >= look_at_) Look();
+}
+
+// One is always left, and has then all nodes to form from.
+void Lines::EndVacant() {
+  for (std::size_t i = lines_.size(); i-- > 0 && lines_.size() > 1;) {
+    if (!lines_[i]->vacant()) continue;
+    const std::unique_ptr<Line> line = std::move(lines_[i]);
+    lines_.erase(lines_.begin() + static_cast<std::ptrdiff_t>(i));
+    events_.OnNews("replica " + std::to_string(line->number()) +
+                   " ends: " + line->formation().why_waiting());
+    line->formation().Dismiss();
+    MoveAnswers(*line);
+    events_.OnLinesChanged();
+    OnArrived();
+  }
+}
+
+void Lines::MoveAnswers(Line& line) {
+  const std::vector<std::uint64_t> sequences = line.RemoveAll();
+  for (const std::uint64_t sequence : sequences) homes_.erase(sequence);
+  if (!sequences.empty()) events_.OnHomeless(sequences);
+}
+
+void Lines::LookSoon() {
+  const Duration delay = AnyRunning() ? kImproveAfter : kGatherFor;
+  look_at_ = std::min(look_at_, world_.seams.clock.Now() + delay);
+}
+
+// What is down comes first, then more lines, then better ones.
+void Lines::Look() {
+  look_at_ = world_.seams.clock.Now() + kLookInterval;
+  const bool improve = std::exchange(improve_, false);
+  for (const auto& line : lines_) {
+    if (improve && line->vacant()) line->formation().Improve();
+  }
+  Grow();
+  for (const auto& line : lines_) {
+    line->formation().Predict();
+    // Without spares nothing can be had that was not there before.
+    if (improve && !Spares().nodes.empty()) line->formation().Improve();
+  }
+}
+
+// As many lines as the spares can carry. Not of fewer stages than were asked for: such nodes serve
+// better as spares.
+void Lines::Grow() {
+  const std::size_t limit = world_.model.wish.replicas_max;
+  const std::size_t stages = std::min(world_.model.wish.stages, world_.model.layers.size());
+  for (bool added = true; added && (limit == 0 || lines_.size() < limit);) {
+    added = false;
+    const pipeline::PlanCluster spares = Spares();
+    if (spares.nodes.size() < std::max<std::size_t>(stages, 1)) return;
+    Result<pipeline::ClusterPlan> plan =
+        PlanPipelines(world_.model.Costs(), spares, WishBeside(lines_.size()));
+    if (!plan.ok()) return;
+    for (pipeline::PlannedReplica& replica : plan->replicas) {
+      if (replica.stages.size() < stages) continue;
+      AddLine().formation().Prepare(std::move(replica.stages), "spares suffice for it");
+      added = true;
+    }
+  }
+}
+
+// What a line is to be like if there are so many others. For one answer at a time, or with a given
+// number of stages, each is best made as if it were the only one. For many answers together the
+// planner must know how many it may make.
+pipeline::PlanWish Lines::WishBeside(std::size_t others) const {
+  pipeline::PlanWish wish = world_.model.wish;
+  if (wish.objective != pipeline::Objective::kThroughput || wish.stages != 0) {
+    wish.replicas_max = 1;
+  } else if (wish.replicas_max != 0) {
+    wish.replicas_max -= others;
+  }
+  return wish;
+}
+
+pipeline::PlanCluster Lines::Spares() const {
+  pipeline::PlanCluster spares =
+      world_.roster.Candidates(world_.seams.clock.Now(), TakenByOthers(nullptr));
+  std::erase_if(spares.nodes, [](const pipeline::PlanNode& node) { return node.avoid; });
+  return spares;
+}
+
+Line* Lines::Owner(NodeId node) const {
+  for (const auto& line : lines_) {
+    if (line->formation().Has(node)) return line.get();
+  }
+  return nullptr;
+}
+
+std::set<NodeId> Lines::TakenByOthers(const Line* line) const {
+  std::set<NodeId> taken;
+  for (const auto& other : lines_) {
+    if (other.get() != line) taken.merge(other->formation().Nodes());
+  }
+  return taken;
+}
+
+Line& Lines::AddLine() {
+  std::size_t number = 1;
+  while (std::any_of(lines_.begin(), lines_.end(),
+                     [&](const auto& line) { return line->number() == number; })) {
+    ++number;
+  }
+  LineEvents& events = *this;
+  return *lines_.emplace_back(std::make_unique<Line>(number, world_, events));
+}
+
+void Lines::OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) {
+  events_.OnDrawn(sequence, token);
+}
+
+void Lines::OnDamaged(std::uint64_t sequence) { events_.OnDamaged(sequence); }
+
+// A route that changed may have left nodes over.
+void Lines::OnLineState() {
+  LookSoon();
+  events_.OnLinesChanged();
+}
+
+void Lines::OnUnfit(NodeId node, const Status& why) { events_.OnUnfit(node, why); }
+
+void Lines::OnNews(const std::string& line) { events_.OnNews(line); }
+
+Means Lines::MeansOf(const Line& line) const {
+  return {world_.roster.Candidates(world_.seams.clock.Now(), TakenByOthers(&line)),
+          WishBeside(lines_.size() - 1)};
+}
+
+}  // namespace shoal::coordinator
