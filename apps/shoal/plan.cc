@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "shoal/commands.h"
 #include "shoal/model_files.h"
 #include "shoal/model_report.h"
+#include "shoal/objective_option.h"
 #include "shoal/plan_nodes.h"
 #include "shoal/plan_report.h"
 
@@ -70,17 +70,12 @@ Status PrintPlan(const PlanOptions& options) {
 }  // namespace
 
 void AddPlan(CLI::App& app) {
-  const std::map<std::string, pipeline::Objective> objectives = {
-      {"time-per-token", pipeline::Objective::kTimePerToken},
-      {"first-token", pipeline::Objective::kFirstToken},
-      {"throughput", pipeline::Objective::kThroughput}};
   auto options = std::make_shared<PlanOptions>();  // Lives as long as the callback.
   CLI::App* command =
       app.add_subcommand("plan", "What phones would give with a model, before there is a cluster");
   command->add_option("--nodes", options->nodes, "JSON with what the phones can do")->required();
   command->add_option("--model", options->model, "As in `shoal model info`")->required();
-  command->add_option("--objective", options->wish.objective, "What is to be best")
-      ->transform(CLI::CheckedTransformer(objectives));
+  AddObjectiveOption(*command, options->wish.objective);
   command->add_option("--context", options->context, "Tokens whose keys and values phones keep")
       ->check(CLI::Range(1, 1 << 30));
   command->add_option("--users", options->wish.users, "Who ask at the same time")

@@ -36,6 +36,7 @@
 #include "shoal/language_model.h"
 #include "shoal/link_shape.h"
 #include "shoal/model_files.h"
+#include "shoal/objective_option.h"
 #include "shoal/prepared_model.h"
 #include "shoal/serve_file.h"
 #include "shoal/tokenizer_files.h"
@@ -50,7 +51,7 @@ struct ServeOptions {
   std::string enrol = fmt::format("0.0.0.0:{}", kEnrolPort);
   std::string http = "127.0.0.1:8080";
   std::size_t positions = 0;
-  std::size_t stages = 0;
+  pipeline::PlanWish wish;
   std::size_t guesses = 4;
   std::size_t chunk = 64;
   os::LinkShape shape;
@@ -131,7 +132,7 @@ Result<coordinator::CoordinatorOptions> Head::PlanModel(const ServeOptions& opti
   plan.model.dim = static_cast<std::size_t>(config.dim);
   plan.model.multiply_adds = row.multiply_adds;
   plan.model.row_share = row.share;
-  plan.model.wish.stages = options.stages;
+  plan.model.wish = options.wish;
   plan.model.wish.chunk = options.chunk;
   plan.replica.guesses = options.guesses;
   plan.replica.chunk = options.chunk;
@@ -220,8 +221,15 @@ void AddServe(CLI::App& app) {
                    "Tokens of all answers together that every node keeps in mind; four contexts "
                    "unless given")
       ->check(CLI::Range(1, 1 << 24));
-  command->add_option("--stages", options->stages, "Cut the model into so many parts; 0: by itself")
+  command
+      ->add_option("--stages", options->wish.stages,
+                   "Cut the model into so many parts; 0: by itself")
       ->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--replicas", options->wish.replicas_max,
+                   "At most so many pipelines side by side; 0: as many as the nodes give")
+      ->check(CLI::Range(0, 1024));
+  AddObjectiveOption(*command, options->wish.objective);
   command->add_option("--guesses", options->guesses, "Tokens to guess ahead; 0: none")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();

@@ -18,6 +18,8 @@
 #include "shoal/child_process.h"
 #include "shoal/cluster_home.h"
 #include "shoal/commands.h"
+#include "shoal/objective_option.h"
+#include "shoal/plan_report.h"
 #include "shoal/serve_file.h"
 #include "wire/join_token.h"
 
@@ -31,7 +33,7 @@ struct UpOptions {
   std::string http = "127.0.0.1:8080";
   std::size_t threads = 1;
   std::string memory;
-  std::size_t stages = 0;
+  pipeline::PlanWish wish;
   std::string delay_ms;
   std::string megabits;
   std::vector<std::string> runners;       // "3=qemu-aarch64-static shoal-arm64"
@@ -114,9 +116,9 @@ class Cluster {
     std::vector<std::string> command = {program_,  "serve",        "--dir",    home,
                                         "--model", options_.model, "--listen", "127.0.0.1:0",
                                         "--enrol", "127.0.0.1:0",  "--http",   options_.http};
-    if (options_.stages != 0) {
-      command.insert(command.end(), {"--stages", std::to_string(options_.stages)});
-    }
+    command.insert(command.end(), {"--stages", std::to_string(options_.wish.stages), "--replicas",
+                                   std::to_string(options_.wish.replicas_max), "--objective",
+                                   std::string(Name(options_.wish.objective))});
     AddShape(command);
     for (const std::string& word : options_.serve) {
       for (const std::string& part : Words(word)) command.push_back(part);
@@ -216,8 +218,13 @@ void AddUp(CLI::App& app) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command->add_option("--memory", options->memory, "Of each node for layers, such as 200M");
-  command->add_option("--stages", options->stages, "Cut the model into so many parts; 0: by itself")
+  command
+      ->add_option("--stages", options->wish.stages,
+                   "Cut the model into so many parts; 0: by itself")
       ->check(CLI::Range(0, 1024));
+  command->add_option("--replicas", options->wish.replicas_max, "As in `shoal serve`")
+      ->check(CLI::Range(0, 1024));
+  AddObjectiveOption(*command, options->wish.objective);
   command->add_option("--delay-ms", options->delay_ms, "What every frame takes longer, one way");
   command->add_option("--megabits", options->megabits, "A second, of every link and direction");
   command->add_option("--runner", options->runners,
