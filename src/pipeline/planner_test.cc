@@ -115,6 +115,15 @@ TEST(Planner, PredictsByTheFormulas) {
   EXPECT_NEAR(prediction.tokens_per_second_1, 1 / 0.048, 1e-6);
   // Three batches of 3 rows, 24 ms of operations in each stage: no stage is ever idle.
   EXPECT_NEAR(prediction.tokens_per_second_8, 8 / 0.072, 1e-6);
+
+  // And of stages that are given.
+  std::vector<RouteStage> stages = plan->replicas.front().stages;
+  const std::optional<Prediction> given = Predict(c.model, c.cluster, c.wish, stages);
+  ASSERT_TRUE(given);
+  EXPECT_EQ(given->seconds_per_token, prediction.seconds_per_token);
+  EXPECT_EQ(given->tokens_per_second_8, prediction.tokens_per_second_8);
+  stages.back().node = NodeId{99};
+  EXPECT_FALSE(Predict(c.model, c.cluster, c.wish, stages));
 }
 
 TEST(Planner, AddsStagesOnlyIfTheObjectiveGains) {
