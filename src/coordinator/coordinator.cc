@@ -59,10 +59,12 @@ void Coordinator::OnWritable(NodeId peer, Traffic traffic) {
 }
 
 void Coordinator::Lose(NodeId node, const Status& why) {
-  if (roster_.Find(node) == nullptr) return;
+  const Member* const member = roster_.Find(node);
+  if (member == nullptr) return;
+  const Instant heard = member->heard;
   roster_.Left(node);
   server_.OnPeerDown(node);
-  formation_.OnLost(node, why);
+  formation_.OnLost(node, heard, why);
 }
 
 void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
@@ -174,6 +176,7 @@ void Coordinator::Admit() {
 }
 
 void Coordinator::OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) {
+  formation_.OnDrawn();
   const std::string id = running_.at(sequence).id;
   book_.Add(id, token);
   // Whoever was told may have stopped it.

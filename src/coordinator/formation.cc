@@ -83,10 +83,11 @@ void Formation::OnArrived() {
   ImproveSoon();
 }
 
-void Formation::OnLost(NodeId node, const Status& why) {
+void Formation::OnLost(NodeId node, Instant heard, const Status& why) {
   warm_.erase(node);
   const std::string news = Name(node) + " is gone (" + why.ToString() + ")";
   if (Needs(node)) {
+    NotePause(std::max(heard, replica_.last_moved()));
     Break(news);
   } else if (forming_ && Contains(*forming_, node)) {
     Form(Start::kAsItIs, news);
@@ -99,7 +100,20 @@ void Formation::OnDraining(NodeId node) {
   }
 }
 
-void Formation::OnBroken(const Status& why) { Form(Start::kAsItIs, why.ToString()); }
+void Formation::OnBroken(const Status& why) {
+  NotePause(replica_.last_moved());
+  Form(Start::kAsItIs, why.ToString());
+}
+
+void Formation::OnDrawn() {
+  if (const std::optional<Pause> pause = pauses_.Drawn(seams_.clock.Now())) {
+    events_.OnNews(pause->ToString());
+  }
+}
+
+void Formation::NotePause(Instant alive) {
+  if (replica_.size() > 0) pauses_.Stopped(alive, seams_.clock.Now());
+}
 
 void Formation::OnState(NodeId node, const wire::pb::StageState& state) {
   if (!forming_ || state.epoch() != forming_->epoch || !Contains(*forming_, node)) return;
@@ -157,6 +171,7 @@ void Formation::OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble) {
 }
 
 void Formation::Break(const std::string& why) {
+  NotePause(replica_.last_moved());
   replica_.Stop();
   // Whatever was being prepared was meant for another day.
   forming_.reset();
@@ -308,12 +323,14 @@ void Formation::Begin() {
   warm_.clear();
   for (const RouteStage& stage : route.stages) warm_[stage.node] = stage.range;
   why_waiting_.clear();
+  pauses_.Resumed(seams_.clock.Now());
   replica_.Start(std::move(route), cold);
   events_.OnFormationState("");
 }
 
 void Formation::Tick() {
   const Instant now = seams_.clock.Now();
+  if (replica_.size() == 0) pauses_.Forget();
   if (forming_ && now - progress_at_ > kLoadSilenceMax) {
     for (const RouteStage& stage : forming_->stages) {
       if (ready_.contains(stage.node)) continue;
@@ -337,6 +354,8 @@ Duration Formation::StallLimit() const {
 // than it gave out is stuck; if there is none, the link before the first that misses something is.
 void Formation::BlameForStall() {
   const Status why(Code::kDeadlineExceeded, "its batch is late");
+  // That they say so is no sign of life that would count here.
+  NotePause(replica_.last_moved());
   const Route& route = replica_.route();
   std::uint64_t given = replica_.batches_sent();
   for (std::size_t i = 0; i < route.stages.size(); ++i) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/seams.h"
+#include "coordinator/pause_log.h"
 #include "coordinator/roster.h"
 #include "pipeline/layer_server.h"
 #include "pipeline/planner.h"
@@ -59,13 +60,15 @@ class Formation {
   Formation(const Formation&) = delete;
   Formation& operator=(const Formation&) = delete;
 
-  // Somebody came or is gone; its link is up or not.
+  // Somebody came or is gone, heard of at `heard` for the last time; its link is up or not.
   void OnArrived();
-  void OnLost(NodeId node, const Status& why);
+  void OnLost(NodeId node, Instant heard, const Status& why);
   // It is to go, and works until others have its layers.
   void OnDraining(NodeId node);
   void OnState(NodeId node, const wire::pb::StageState& state);
   void OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble);
+  // The replica drew a token.
+  void OnDrawn();
   // The replica has stopped by itself.
   void OnBroken(const Status& why);
   // Looks at deadlines; to be called some ten times a second.
@@ -88,6 +91,7 @@ class Formation {
   };
   void Form(Start start, const std::string& why);
   void Break(const std::string& why);
+  void NotePause(Instant alive);
   void SendAssign(std::size_t stage);
   void NoteLayers(NodeId node);
   void NameSources(NodeId node, wire::pb::Assign& assign);
@@ -116,6 +120,7 @@ class Formation {
   TimerId improve_timer_{};
   bool improve_set_ = false;
   Instant next_retry_;
+  PauseLog pauses_;
 };
 
 }  // namespace shoal::coordinator
