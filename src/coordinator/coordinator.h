@@ -99,6 +99,8 @@ class Coordinator final : public NetworkEvents,
   void Finish(std::uint64_t sequence, pipeline::AnswerEnd how, const Status& status);
   void Lose(NodeId node, const Status& why);
   void TellRevoked(NodeId node);
+  // `from` sent a frame that means nothing; said once.
+  void Ignore(NodeId from, const Status& why);
   void Tick();
 
   const Seams seams_;

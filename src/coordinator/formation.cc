@@ -189,11 +189,17 @@ void Formation::Form(Start start, const std::string& why) {
   forming_.reset();
   if (!placed.ok()) {
     if (running()) return;
+    const bool is_new = why_waiting_ != placed.status().message();
     why_waiting_ = std::string(placed.status().message());
-    events_.OnNews(why + "; waiting: " + why_waiting_);
+    if (why != why_waiting_) {
+      events_.OnNews(why + "; waiting: " + why_waiting_);
+    } else if (is_new) {
+      events_.OnNews("waiting: " + why_waiting_);
+    }
     return events_.OnFormationState(why_waiting_);
   }
   const Instant now = seams_.clock.Now();
+  bool is_new = true;
   if (std::any_of(placed->begin(), placed->end(),
                   [&](const RouteStage& stage) { return roster_.IsAvoided(stage.node, now); })) {
     // Nobody else is left for what a node has just failed at. It may go better, but not at once.
@@ -204,16 +210,21 @@ void Formation::Form(Start start, const std::string& why) {
       return events_.OnFormationState(why_waiting_);
     }
     next_retry_ = now + kRetryInterval;
+    is_new = why != std::exchange(retried_for_, why);
   }
   forming_ = {.epoch = ++epoch_, .stages = *std::move(placed)};
   progress_at_ = now;
+  if (is_new) TellRoute(why);
+  for (std::size_t i = 0; i < forming_->stages.size(); ++i) SendAssign(i);
+}
+
+void Formation::TellRoute(const std::string& why) {
   std::string news = why + "; epoch " + std::to_string(epoch_ & 0xffffffffU) + ":";
   for (const RouteStage& stage : forming_->stages) {
     news += " " + Name(stage.node) + " [" + std::to_string(stage.range.first) + "," +
             std::to_string(stage.range.end) + ")";
   }
   events_.OnNews(news);
-  for (std::size_t i = 0; i < forming_->stages.size(); ++i) SendAssign(i);
 }
 
 void Formation::ImproveSoon() { ImproveIn(running() ? kImproveAfter : kGatherFor); }

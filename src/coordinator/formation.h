@@ -92,6 +92,7 @@ class Formation {
   void Form(Start start, const std::string& why);
   void Break(const std::string& why);
   void NotePause(Instant alive);
+  void TellRoute(const std::string& why);
   void SendAssign(std::size_t stage);
   void NoteLayers(NodeId node);
   void NameSources(NodeId node, wire::pb::Assign& assign);
@@ -120,6 +121,7 @@ class Formation {
   TimerId improve_timer_{};
   bool improve_set_ = false;
   Instant next_retry_;
+  std::string retried_for_;  // Said already: nobody reads it every two seconds.
   PauseLog pauses_;
 };
 
