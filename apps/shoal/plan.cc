@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,8 +27,17 @@ struct PlanOptions {
   std::string model;
   std::uint64_t context = 0;
   bool json = false;
+  std::string objective;
   pipeline::PlanWish wish;
 };
+
+Result<pipeline::Objective> ObjectiveOf(const std::string& name) {
+  if (name == "time-per-token") return pipeline::Objective::kTimePerToken;
+  if (name == "first-token") return pipeline::Objective::kFirstToken;
+  if (name == "throughput") return pipeline::Objective::kThroughput;
+  return Status(Code::kInvalidArgument,
+                "--objective " + name + ": say time-per-token, first-token or throughput");
+}
 
 pipeline::PlanModel CostsOf(const OpenedModel& model, std::uint64_t context) {
   const llm::ModelConfig& config = model.config;
@@ -53,14 +61,17 @@ pipeline::PlanModel CostsOf(const OpenedModel& model, std::uint64_t context) {
 }
 
 Status PrintPlan(const PlanOptions& options) {
-  SHOAL_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(options.nodes, kNodesFileMax));
   PlanReport report;
+  report.wish = options.wish;
+  if (!options.objective.empty()) {
+    SHOAL_ASSIGN_OR_RETURN(report.wish.objective, ObjectiveOf(options.objective));
+  }
+  SHOAL_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(options.nodes, kNodesFileMax));
   SHOAL_ASSIGN_OR_RETURN(report.nodes, ParsePlanNodes(options.nodes, text));
   SHOAL_ASSIGN_OR_RETURN(const OpenedModel model, OpenModel(options.model));
   const auto context = static_cast<std::uint64_t>(std::min(kDefaultContext, model.config.context));
   report.model_name = model.name.empty() ? options.model : model.name;
   report.model = CostsOf(model, options.context != 0 ? options.context : context);
-  report.wish = options.wish;
   SHOAL_ASSIGN_OR_RETURN(report.plan,
                          PlanPipelines(report.model, report.nodes.cluster, report.wish));
   fmt::print("{}", options.json ? ToJson(report).dump(2) + "\n" : ToText(report));
@@ -70,17 +81,13 @@ Status PrintPlan(const PlanOptions& options) {
 }  // namespace
 
 void AddPlan(CLI::App& app) {
-  const std::map<std::string, pipeline::Objective> objectives = {
-      {"time-per-token", pipeline::Objective::kTimePerToken},
-      {"first-token", pipeline::Objective::kFirstToken},
-      {"throughput", pipeline::Objective::kThroughput}};
   auto options = std::make_shared<PlanOptions>();  // Lives as long as the callback.
   CLI::App* command =
       app.add_subcommand("plan", "What phones would give with a model, before there is a cluster");
   command->add_option("--nodes", options->nodes, "JSON with what the phones can do")->required();
   command->add_option("--model", options->model, "As in `shoal model info`")->required();
-  command->add_option("--objective", options->wish.objective, "What is to be best")
-      ->transform(CLI::CheckedTransformer(objectives));
+  command->add_option("--objective", options->objective,
+                      "What is to be best: time-per-token, first-token or throughput");
   command->add_option("--context", options->context, "Tokens whose keys and values phones keep")
       ->check(CLI::Range(1, 1 << 30));
   command->add_option("--users", options->wish.users, "Who ask at the same time")
