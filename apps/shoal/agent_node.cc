@@ -69,7 +69,8 @@ Result<std::unique_ptr<AgentNode>> AgentNode::Start(os::Loop& loop,
                             options.files.key_pem));
   os::TcpNetwork::Options network;
   network.tls = identity;
-  network.log = [](const std::string& line) { fmt::print(stderr, "shoal: {}\n", line); };
+  const auto say = [](const std::string& line) { fmt::print(stderr, "shoal: {}\n", line); };
+  network.log = say;
   node->network_ = std::make_unique<os::TcpNetwork>(loop, options.files.node, network);
   node->shaped_ = std::make_unique<os::ShapedNetwork>(loop, *node->network_, options.shape);
   SHOAL_ASSIGN_OR_RETURN(const std::string listening, node->network_->Listen(options.listen));
@@ -80,6 +81,7 @@ Result<std::unique_ptr<AgentNode>> AgentNode::Start(os::Loop& loop,
   agent.on_revoked = [network = node->network_.get()](std::set<std::uint64_t> serials) {
     network->SetRevoked(std::move(serials));
   };
+  agent.news = say;
   agent.hello.set_arithmetic(kernels::kKernelRevision);
   agent.hello.set_name(options.name);
   agent.hello.set_metered(options.metered);

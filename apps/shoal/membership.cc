@@ -26,10 +26,6 @@ Status CheckSameCluster(const os::NodeFiles& files, const std::string& home,
 
 Result<Membership> BecomeMember(os::Loop& loop, const std::string& home,
                                 const Invitation& invitation) {
-  if constexpr (sizeof(void*) < 8) {
-    return Status(Code::kInvalidArgument,
-                  "this is a 32-bit program, and a cluster needs 64-bit devices");
-  }
   Result<os::NodeFiles> kept = os::LoadNodeFiles(home);
   if (kept.ok()) {
     SHOAL_RETURN_IF_ERROR(CheckSameCluster(*kept, home, invitation));
@@ -37,6 +33,11 @@ Result<Membership> BecomeMember(os::Loop& loop, const std::string& home,
   }
   const bool never_joined = kept.status().code() == Code::kNotFound;
   if (!never_joined || invitation.head.empty()) return kept.status();
+  if (invitation.token.empty()) {
+    return Status(
+        Code::kInvalidArgument,
+        "the join token is missing; copy the line that `shoal token` printed on the head");
+  }
   SHOAL_ASSIGN_OR_RETURN(const wire::JoinToken token, wire::DecodeJoinToken(invitation.token));
   const std::string name =
       invitation.device_name.empty() ? DefaultDeviceName() : invitation.device_name;

@@ -60,6 +60,13 @@ struct ServeOptions {
 // Many short answers at once, whatever the context.
 constexpr std::size_t kPositionsLeast = 8192;
 
+// Where it cannot listen, which option chooses another place.
+Result<std::string> Opened(Result<std::string> address, const char* option) {
+  if (address.ok()) return address;
+  return Status(address.status().code(), fmt::format("{}; choose another address with {} HOST:PORT",
+                                                     address.status().message(), option));
+}
+
 // Everything that a head is, in the order in which it is made.
 class Head {
  public:
@@ -187,14 +194,15 @@ Result<std::unique_ptr<Head>> Head::Start(const ServeOptions& options) {
 }
 
 Status Head::Listen(const ServeOptions& options) {
-  SHOAL_ASSIGN_OR_RETURN(const std::string cluster, network_->Listen(options.listen));
+  SHOAL_ASSIGN_OR_RETURN(const std::string cluster,
+                         Opened(network_->Listen(options.listen), "--listen"));
   os::EnrolServer::Options enrol;
   enrol.cluster_port =
       static_cast<std::uint16_t>(std::stoul(cluster.substr(cluster.rfind(':') + 1)));
   enrol.program_version = SHOAL_VERSION;
   enrol.log = Say;
   enrol_ = std::make_unique<os::EnrolServer>(loop_, directory_, std::move(enrol));
-  SHOAL_ASSIGN_OR_RETURN(const std::string door, enrol_->Listen(options.enrol));
+  SHOAL_ASSIGN_OR_RETURN(const std::string door, Opened(enrol_->Listen(options.enrol), "--enrol"));
   http_ = std::make_unique<os::HttpServer>(loop_, os::HttpServer::Options{}, HandlerOf(*door_));
   SHOAL_ASSIGN_OR_RETURN(const std::string http, http_->Listen(options.http));
   Say(fmt::format("serving {}: {} layers; members at {}, new ones at {} (see `shoal token`)",

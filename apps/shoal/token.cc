@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "os/wall_clock.h"
 #include "shoal/cluster_home.h"
 #include "shoal/commands.h"
+#include "shoal/serve_file.h"
 
 namespace shoal {
 namespace {
@@ -27,16 +29,25 @@ struct TokenOptions {
 
 constexpr std::uint64_t kMinutesMax = std::uint64_t{366} * 24 * 60;
 
-// Where the phone finds this head: as far as this machine knows.
-Result<std::vector<std::string>> Addresses(const std::string& given) {
+// The port and, unless it listens everywhere, the address where the head that runs here, or ran
+// last, lets new members in.
+Result<std::vector<std::string>> Addresses(const std::string& given, const std::string& home) {
   if (!given.empty()) return std::vector{given};
+  unsigned port = kEnrolPort;
+  if (const Result<ServeAddresses> serving = ReadServeFile(home); serving.ok()) {
+    const std::string& enrol = serving->enrol;
+    const std::size_t colon = enrol.rfind(':');
+    const std::string host = enrol.substr(0, colon);
+    if (host != "0.0.0.0" && host != "[::]") return std::vector{enrol};
+    port = static_cast<unsigned>(std::strtoul(enrol.c_str() + colon + 1, nullptr, 10));
+  }
   std::vector<std::string> addresses = os::LocalAddresses();
   if (addresses.empty()) {
     return Status(Code::kUnavailable,
                   "this device is in no network; name the head's enrolment address with "
                   "--address HOST:PORT");
   }
-  for (std::string& address : addresses) address = os::WithPort(address, kEnrolPort);
+  for (std::string& address : addresses) address = os::WithPort(address, port);
   return addresses;
 }
 
@@ -52,7 +63,8 @@ void PrintForPeople(const TokenOptions& options, const std::vector<std::string>&
 Status Token(const TokenOptions& options) {
   SHOAL_ASSIGN_OR_RETURN(const std::string home, ClusterHome(options.dir));
   SHOAL_ASSIGN_OR_RETURN(os::HeadDirectory directory, os::HeadDirectory::Open(home));
-  SHOAL_ASSIGN_OR_RETURN(const std::vector<std::string> addresses, Addresses(options.address));
+  SHOAL_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                         Addresses(options.address, home));
   constexpr os::UnixTime kSecondsPerMinute = 60;
   const os::UnixTime seconds = static_cast<os::UnixTime>(options.minutes) * kSecondsPerMinute;
   const os::UnixTime now = os::UnixNow();

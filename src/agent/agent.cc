@@ -37,7 +37,8 @@ Agent::Agent(const Seams& seams, AgentOptions options, pipeline::LayerStore& sto
       store_(store),
       probe_(probe),
       parallel_(parallel),
-      fetcher_(seams.clock, seams.network, store, options_.head),
+      news_(seams.clock, options_.news),
+      fetcher_(seams.clock, seams.network, store, options_.head, news_),
       server_(seams.network, store),
       stage_(std::make_shared<pipeline::NodeStage>()) {
   seams_.network.Attach(this);
@@ -70,6 +71,7 @@ void Agent::OnPeerUp(NodeId peer) {
   fetcher_.OnPeerUp(peer);
   if (peer != options_.head) return MaybeReady();
   back_off_ = kDialFirst;
+  news_.Say("connected to the head at " + options_.head_address);
   wire::pb::ToHead message;
   *message.mutable_hello() = options_.hello;
   for (std::string& sha256 : store_.Whole()) message.mutable_hello()->add_cached(sha256);
@@ -89,6 +91,8 @@ void Agent::OnPeerDown(NodeId peer, const Status& why) {
     running_.reset();
     stage_ = std::make_shared<pipeline::NodeStage>();
     seams_.clock.Cancel(telemetry_timer_);
+    news_.Say("no link to the head at " + options_.head_address +
+              ", trying again: " + std::string(why.message()));
     return DialLater();
   }
   if (running_ && !running_->relay && running_->next == peer) {
@@ -183,11 +187,9 @@ void Agent::OnControl(NodeId from, const Frame& frame) {
 }
 
 void Agent::OnAssign(const wire::pb::Assign& assign) {
-  const auto refuse = [&](const std::string& problem) {
-    SendState(assign.epoch(), wire::pb::StageState::FAILED, problem, {});
-  };
+  const auto refuse = [&](const std::string& problem) { SendFailed(assign.epoch(), problem); };
   Result<llm::ModelConfig> config = llm::ParseConfig("the assignment", assign.config());
-  if (!config.ok()) return refuse(config.status().ToString());
+  if (!config.ok()) return refuse(std::string(config.status().message()));
   if (assign.first() >= assign.end() || assign.end() > config->layers ||
       assign.layers_size() != static_cast<int>(assign.end() - assign.first()) ||
       assign.stage() >= assign.stages() || assign.kv() > 1) {
@@ -236,7 +238,7 @@ void Agent::OnLoaded(std::uint64_t epoch, Result<Layers> layers) {
   if (!pending_ || pending_->epoch != epoch) return;
   if (!layers.ok()) {
     pending_.reset();
-    return SendState(epoch, wire::pb::StageState::FAILED, layers.status().ToString(), {});
+    return SendFailed(epoch, std::string(layers.status().message()));
   }
   pending_->layers = *std::move(layers);
   MaybeReady();
@@ -371,6 +373,11 @@ void Agent::SendState(std::uint64_t epoch, wire::pb::StageState::Progress progre
   state.set_bytes(loaded.bytes);
   state.set_bytes_total(loaded.bytes_total);
   Tell(message);
+}
+
+void Agent::SendFailed(std::uint64_t epoch, const std::string& problem) {
+  news_.Say("cannot hold the layers that the head wants here: " + problem);
+  SendState(epoch, wire::pb::StageState::FAILED, problem, {});
 }
 
 void Agent::SendTrouble(std::uint64_t epoch, wire::pb::StageTrouble::Kind kind,

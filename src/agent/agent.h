@@ -13,6 +13,7 @@
 #include <string>
 
 #include "agent/layer_fetcher.h"
+#include "agent/news.h"
 #include "agent/probe.h"
 #include "agent/step_times.h"
 #include "base/parallel.h"
@@ -31,6 +32,8 @@ struct AgentOptions {
   wire::pb::NodeHello hello;  // What it says of itself; `cached` is filled in.
   // Serials of certificates that are void from now on. May be empty.
   std::function<void(std::set<std::uint64_t>)> on_revoked;
+  // Lines for whoever looks at the device. May be empty.
+  std::function<void(const std::string&)> news;
 };
 
 // A phone that stays silent for a second while an answer is being made is taken for dead, so a
@@ -95,6 +98,7 @@ class Agent final : public NetworkEvents {
   void OnApplied(const std::shared_ptr<Work>& work);
   void SendState(std::uint64_t epoch, wire::pb::StageState::Progress progress,
                  const std::string& problem, LayerFetcher::Progress loaded);
+  void SendFailed(std::uint64_t epoch, const std::string& problem);
   void SendTrouble(std::uint64_t epoch, wire::pb::StageTrouble::Kind kind, const std::string& text);
   void Tell(const wire::pb::ToHead& message);
 
@@ -103,6 +107,7 @@ class Agent final : public NetworkEvents {
   pipeline::LayerStore& store_;
   Probe& probe_;
   Parallel& parallel_;
+  News news_;
   LayerFetcher fetcher_;
   pipeline::LayerServer server_;
 

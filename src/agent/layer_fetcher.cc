@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "llm/layer_file.h"
@@ -12,12 +13,25 @@ namespace {
 constexpr Duration kTickInterval = std::chrono::milliseconds(250);
 // After so many broken attempts at one chunk, from all sources, the load has failed.
 constexpr std::size_t kFailuresMax = 40;
+// Whatever came over the network came as it was sent: a head that sends wrong bytes has them so.
+constexpr std::size_t kWrongFromHeadMax = 3;
 
 // A layer and the bytes that it refers to.
 struct MappedLayer {
   std::shared_ptr<const pipeline::LayerBytes> bytes;
   llm::Layer layer;
 };
+
+// Enough of its name for `shoal cache`.
+std::string ShortName(const wire::pb::LayerFile& layer) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string name;
+  for (const char c : layer.sha256().substr(0, 6)) {
+    const auto byte = static_cast<unsigned char>(c);
+    name += {kDigits[byte >> 4U], kDigits[byte & 15U]};
+  }
+  return name;
+}
 
 }  // namespace
 
@@ -42,6 +56,7 @@ void LayerFetcher::Load(const wire::pb::Assign& assign, const llm::ModelConfig& 
   bytes_done_ = 0;
   bytes_total_ = 0;
   failures_ = 0;
+  wrong_from_head_ = 0;
   fetch_.reset();
   found_.clear();
   for (const wire::pb::LayerFile& layer : layers_) bytes_total_ += layer.bytes();
@@ -144,15 +159,31 @@ void LayerFetcher::OnPiece(NodeId from, const wire::Piece& piece) {
 
 void LayerFetcher::OnStored(const Status& status) {
   fetch_->storing = false;
-  if (status.code() == Code::kCorruption) return TryAnother("its bytes are not the layer's");
+  if (status.code() == Code::kCorruption) return OnWrongBytes();
   if (!status.ok()) return Finish(status);
   failures_ = 0;
+  wrong_from_head_ = 0;
   bytes_done_ += pipeline::ChunkSize(fetch_->layer.bytes(), fetch_->chunk);
   if (++fetch_->chunk < pipeline::ChunkCount(fetch_->layer.bytes())) return Ask();
   fetch_.reset();
   // Is counted when the store has it ready.
   bytes_done_ -= layers_[next_].bytes();
   Next();
+}
+
+void LayerFetcher::OnWrongBytes() {
+  const std::string layer = ShortName(fetch_->layer);
+  if (fetch_->source != head_) {
+    news_.Say("node " + std::to_string(ToNumber(fetch_->source)) + " sent wrong bytes of layer " +
+              layer + "; asking others");
+  } else if (++wrong_from_head_ == kWrongFromHeadMax) {
+    return Finish(Status(Code::kCorruption,
+                         "the head sends wrong bytes of layer " + layer +
+                             ", so its file is damaged; on the head, stop `shoal serve`, run "
+                             "`shoal cache rm " +
+                             layer + "`, and start it again"));
+  }
+  TryAnother("its bytes are not the layer's");
 }
 
 void LayerFetcher::TryAnother(const std::string& why) {

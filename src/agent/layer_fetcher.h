@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/news.h"
 #include "base/clock.h"
 #include "base/network.h"
 #include "base/status.h"
@@ -41,8 +42,8 @@ class LayerFetcher {
   static constexpr Duration kProgressInterval = std::chrono::milliseconds(500);
 
   // Everything outlives it.
-  LayerFetcher(Clock& clock, Network& network, pipeline::LayerStore& store, NodeId head)
-      : clock_(clock), network_(network), store_(store), head_(head) {}
+  LayerFetcher(Clock& clock, Network& network, pipeline::LayerStore& store, NodeId head, News& news)
+      : clock_(clock), network_(network), store_(store), head_(head), news_(news) {}
   ~LayerFetcher();
   LayerFetcher(const LayerFetcher&) = delete;
   LayerFetcher& operator=(const LayerFetcher&) = delete;
@@ -72,6 +73,7 @@ class LayerFetcher {
   void OnOpened(Result<std::uint32_t> chunks);
   void Ask();
   void OnStored(const Status& status);
+  void OnWrongBytes();
   void TryAnother(const std::string& why);
   void Tick();
   void Finish(Result<Layers> result);
@@ -81,6 +83,7 @@ class LayerFetcher {
   Network& network_;
   pipeline::LayerStore& store_;
   const NodeId head_;
+  News& news_;
 
   // The call that is under way; `call_` tells callbacks of earlier ones.
   std::uint64_t call_ = 0;
@@ -101,6 +104,7 @@ class LayerFetcher {
   Instant heard_;
   Instant told_;
   std::size_t failures_ = 0;
+  std::size_t wrong_from_head_ = 0;  // Of the chunk that is being fetched.
   TimerId tick_{};
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // Callbacks may come after its end.
 };

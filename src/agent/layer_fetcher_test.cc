@@ -174,8 +174,10 @@ class LayerFetcherTest : public testing::Test {
   sim::ManualClock time_;
   sim::FakeNetwork network_;
   ChunkStore store_{time_.clock()};
+  std::vector<std::string> said_;
+  News news_{time_.clock(), [this](const std::string& line) { said_.push_back(line); }};
   std::unique_ptr<LayerFetcher> fetcher_ =
-      std::make_unique<LayerFetcher>(time_.clock(), network_, store_, kHeadNode);
+      std::make_unique<LayerFetcher>(time_.clock(), network_, store_, kHeadNode, news_);
   LayerFetcher::Progress progress_;
   std::optional<Result<Layers>> result_;
 };
@@ -316,15 +318,37 @@ TEST_F(LayerFetcherTest, WhenTheHeadFailsTooAllAreTriedAgainAfterAMoment) {
   ExpectLoaded();
 }
 
-TEST_F(LayerFetcherTest, WrongBytesDoNotEndTheLoadBeforeItHasTriedForLong) {
+TEST_F(LayerFetcherTest, WrongBytesOnceAreAskedForAgain) {
   Load();
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 2; ++i) {
     Answer(Asked().at(0), true);
     Pass(LayerFetcher::kRetryAfter);
     ASSERT_FALSE(result_.has_value());
   }
   AnswerAll();
   ExpectLoaded();
+  EXPECT_TRUE(said_.empty());
+}
+
+TEST_F(LayerFetcherTest, AHeadWithADamagedFileIsToldWhatToDo) {
+  Load();
+  for (int i = 0; i < 3; ++i) {
+    Answer(Asked().at(0), true);
+    Pass(LayerFetcher::kRetryAfter);
+  }
+  ASSERT_TRUE(result_.has_value());
+  EXPECT_EQ(result_->status().code(), Code::kCorruption);
+  const std::string message(result_->status().message());
+  EXPECT_NE(message.find("its file is damaged"), std::string::npos) << message;
+  EXPECT_NE(message.find("`shoal cache rm "), std::string::npos) << message;
+}
+
+TEST_F(LayerFetcherTest, ANodeThatSendsWrongBytesIsNamed) {
+  fetcher_->OnPeerUp(kPeer);
+  Load({kPeer});
+  Answer(Asked().at(0), true);
+  ASSERT_EQ(said_.size(), 1U);
+  EXPECT_TRUE(said_[0].starts_with("node 7 sent wrong bytes of layer ")) << said_[0];
 }
 
 TEST_F(LayerFetcherTest, WhatNobodyHasFailsInTheEnd) {
@@ -385,7 +409,7 @@ TEST_F(LayerFetcherTest, OneThatIsGoneDoesNothingMore) {
   Pass(LayerFetcher::kRetryAfter);
   EXPECT_TRUE(Asked().empty());
 
-  fetcher_ = std::make_unique<LayerFetcher>(time_.clock(), network_, store_, kHeadNode);
+  fetcher_ = std::make_unique<LayerFetcher>(time_.clock(), network_, store_, kHeadNode, news_);
   wire::pb::Assign assign;
   *assign.add_layers() = Model().files()[0].name;
   fetcher_->Load(

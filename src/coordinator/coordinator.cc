@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "llm/kv_cache.h"
+#include "wire/enrol.h"
 #include "wire/piece.h"
 
 namespace shoal::coordinator {
@@ -57,10 +58,12 @@ void Coordinator::OnWritable(NodeId peer, Traffic traffic) {
 }
 
 void Coordinator::Lose(NodeId node, const Status& why) {
-  if (roster_.Find(node) == nullptr) return;
+  const Member* const member = roster_.Find(node);
+  if (member == nullptr) return;
+  const Instant heard = member->heard;
   roster_.Left(node);
   server_.OnPeerDown(node);
-  lines_.OnLost(node, why);
+  lines_.OnLost(node, heard, why);
 }
 
 void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
@@ -75,12 +78,13 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
       return;
     }
     Result<wire::Batch> batch = wire::DecodeBatch(frame);
-    if (batch.ok()) lines_.OnBatch(from, *std::move(batch));
-    return;
+    if (!batch.ok()) return Ignore(from, batch.status());
+    return lines_.OnBatch(from, *std::move(batch));
   }
   if (traffic == Traffic::kBulk) {
     const Result<wire::Piece> piece = wire::DecodePiece(frame);
-    if (!piece.ok() || piece->kind != wire::Piece::Kind::kGet) return;
+    if (!piece.ok()) return Ignore(from, piece.status());
+    if (piece->kind != wire::Piece::Kind::kGet) return;
     const std::uint64_t refused = server_.refused();
     server_.OnGet(from, *piece);
     if (server_.refused() != refused && !member->told_of_refusal) {
@@ -91,10 +95,12 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
     return;
   }
   const Result<wire::pb::ToHead> message = wire::DecodeToHead(frame);
-  if (!message.ok()) return;
+  if (!message.ok()) return Ignore(from, message.status());
   switch (message->body_case()) {
     case wire::pb::ToHead::kHello:
       member->hello = message->hello();
+      // It is shown to operators and told to other nodes.
+      if (!wire::IsPlainText(member->hello.address())) member->hello.clear_address();
       member->greeted = true;
       member->layers = {message->hello().cached().begin(), message->hello().cached().end()};
       return lines_.OnArrived();
@@ -114,6 +120,13 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
     default:
       return;
   }
+}
+
+void Coordinator::Ignore(NodeId from, const Status& why) {
+  Member* const member = roster_.Find(from);
+  if (member == nullptr || std::exchange(member->told_of_garbage, true)) return;
+  OnNews("node " + std::to_string(ToNumber(from)) + " sends what no node sends (" +
+         std::string(why.message()) + "); ignored");
 }
 
 Status Coordinator::Ask(pipeline::Question question, pipeline::AnswerEvents* events) {

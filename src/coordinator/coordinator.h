@@ -91,6 +91,8 @@ class Coordinator final : public NetworkEvents, public pipeline::Answers, privat
   void Lose(NodeId node, const Status& why);
   void TellRevoked(NodeId node);
   void FailAll(const Status& why);
+  // `from` sent a frame that means nothing; said once.
+  void Ignore(NodeId from, const Status& why);
   void Tick();
 
   const Seams seams_;

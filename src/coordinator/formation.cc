@@ -116,10 +116,11 @@ void Formation::Release(NodeId node) {
   Tell(node, message);
 }
 
-void Formation::OnLost(NodeId node, const Status& why) {
+void Formation::OnLost(NodeId node, Instant heard, const Status& why) {
   warm_.erase(node);
   const std::string news = Name(node) + " is gone (" + why.ToString() + ")";
   if (Needs(node)) {
+    NotePause(std::max(heard, replica_.last_moved()));
     Break(news);
   } else if (forming_ && Contains(*forming_, node)) {
     Form(Start::kAsItIs, news);
@@ -132,7 +133,20 @@ void Formation::OnDraining(NodeId node) {
   }
 }
 
-void Formation::OnBroken(const Status& why) { Form(Start::kAsItIs, why.ToString()); }
+void Formation::OnBroken(const Status& why) {
+  NotePause(replica_.last_moved());
+  Form(Start::kAsItIs, why.ToString());
+}
+
+void Formation::OnDrawn() {
+  if (const std::optional<Pause> pause = pauses_.Drawn(seams_.clock.Now())) {
+    events_.OnNews(pause->ToString());
+  }
+}
+
+void Formation::NotePause(Instant alive) {
+  if (replica_.size() > 0) pauses_.Stopped(alive, seams_.clock.Now());
+}
 
 void Formation::OnState(NodeId node, const wire::pb::StageState& state) {
   if (!forming_ || state.epoch() != forming_->epoch || !Contains(*forming_, node)) return;
@@ -190,6 +204,7 @@ void Formation::OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble) {
 }
 
 void Formation::Break(const std::string& why) {
+  NotePause(replica_.last_moved());
   replica_.Stop();
   // Whatever was being prepared was meant for another day.
   forming_.reset();
@@ -207,11 +222,17 @@ void Formation::Form(Start start, const std::string& why) {
   forming_.reset();
   if (!placed.ok()) {
     if (running()) return;
+    const bool is_new = why_waiting_ != placed.status().message();
     why_waiting_ = std::string(placed.status().message());
-    events_.OnNews(why + "; waiting: " + why_waiting_);
+    if (why != why_waiting_) {
+      events_.OnNews(why + "; waiting: " + why_waiting_);
+    } else if (is_new) {
+      events_.OnNews("waiting: " + why_waiting_);
+    }
     return events_.OnFormationState(why_waiting_);
   }
   const Instant now = seams_.clock.Now();
+  bool is_new = true;
   if (std::any_of(placed->begin(), placed->end(),
                   [&](const RouteStage& stage) { return roster_.IsAvoided(stage.node, now); })) {
     // Nobody else is left for what a node has just failed at. It may go better, but not at once.
@@ -222,15 +243,16 @@ void Formation::Form(Start start, const std::string& why) {
       return events_.OnFormationState(why_waiting_);
     }
     next_retry_ = now + kRetryInterval;
+    is_new = why != std::exchange(retried_for_, why);
   }
-  Prepare(*std::move(placed), why);
+  Prepare(*std::move(placed), is_new ? why : "");
 }
 
 void Formation::Prepare(std::vector<RouteStage> stages, const std::string& why) {
   forming_ = {.epoch = events_.NextEpoch(), .stages = std::move(stages)};
   progress_at_ = seams_.clock.Now();
   Predict();
-  events_.OnNews(why + "; " + Describe(*forming_, predicted_));
+  if (!why.empty()) events_.OnNews(why + "; " + Describe(*forming_, predicted_));
   for (std::size_t i = 0; i < forming_->stages.size(); ++i) SendAssign(i);
   if (!why_waiting_.empty()) {
     why_waiting_ = "nodes are getting their layers";
@@ -350,12 +372,14 @@ void Formation::Begin() {
   warm_.clear();
   for (const RouteStage& stage : route.stages) warm_[stage.node] = stage.range;
   why_waiting_.clear();
+  pauses_.Resumed(seams_.clock.Now());
   replica_.Start(std::move(route), cold);
   events_.OnFormationState("");
 }
 
 void Formation::Tick() {
   const Instant now = seams_.clock.Now();
+  if (replica_.size() == 0) pauses_.Forget();
   if (forming_ && now - progress_at_ > kLoadSilenceMax) {
     for (const RouteStage& stage : forming_->stages) {
       if (ready_.contains(stage.node)) continue;
@@ -379,6 +403,8 @@ Duration Formation::StallLimit() const {
 // than it gave out is stuck; if there is none, the link before the first that misses something is.
 void Formation::BlameForStall() {
   const Status why(Code::kDeadlineExceeded, "its batch is late");
+  // That they say so is no sign of life that would count here.
+  NotePause(replica_.last_moved());
   const Route& route = replica_.route();
   std::uint64_t given = replica_.batches_sent();
   for (std::size_t i = 0; i < route.stages.size(); ++i) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/seams.h"
+#include "coordinator/pause_log.h"
 #include "coordinator/roster.h"
 #include "pipeline/layer_server.h"
 #include "pipeline/planner.h"
@@ -74,7 +75,7 @@ class Formation {
   Formation(const Formation&) = delete;
   Formation& operator=(const Formation&) = delete;
 
-  // Prepares this route. REQUIRES: no other pipeline has its nodes.
+  // Prepares this route, and says why unless that is empty. REQUIRES: no other pipeline has its nodes.
   void Prepare(std::vector<pipeline::RouteStage> stages, const std::string& why);
   // If nothing runs, forms whatever can be. If something does, only what is much faster, or has the
   // number of stages that was asked for: a new route costs every answer a pause.
@@ -82,12 +83,14 @@ class Formation {
   // It will not be formed again: its nodes are free.
   void Dismiss();
 
-  // Its link is down.
-  void OnLost(NodeId node, const Status& why);
+  // Its link is down; it was heard of at `heard` for the last time.
+  void OnLost(NodeId node, Instant heard, const Status& why);
   // It is to go, and works until others have its layers.
   void OnDraining(NodeId node);
   void OnState(NodeId node, const wire::pb::StageState& state);
   void OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble);
+  // The replica drew a token.
+  void OnDrawn();
   // The replica has stopped by itself.
   void OnBroken(const Status& why);
   // Looks at deadlines; to be called some ten times a second.
@@ -118,6 +121,7 @@ class Formation {
   void Form(Start start, const std::string& why);
   void Break(const std::string& why);
   void Release(NodeId node);
+  void NotePause(Instant alive);
   void SendAssign(std::size_t stage);
   void NoteLayers(NodeId node);
   void NameSources(NodeId node, wire::pb::Assign& assign);
@@ -144,6 +148,8 @@ class Formation {
   TimerId improve_timer_{};
   bool improve_set_ = false;
   Instant next_retry_;
+  std::string retried_for_;  // Said already: nobody reads it every two seconds.
+  PauseLog pauses_;
 };
 
 }  // namespace shoal::coordinator

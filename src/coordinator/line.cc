@@ -55,6 +55,7 @@ LineLoad Line::Load() const {
 }
 
 void Line::OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) {
+  formation_.OnDrawn();
   events_.OnDrawn(sequence, token);
 }
 

@@ -26,8 +26,8 @@ void Lines::OnArrived() {
   LookSoon();
 }
 
-void Lines::OnLost(NodeId node, const Status& why) {
-  if (Line* const line = Owner(node)) line->formation().OnLost(node, why);
+void Lines::OnLost(NodeId node, Instant heard, const Status& why) {
+  if (Line* const line = Owner(node)) line->formation().OnLost(node, heard, why);
 }
 
 void Lines::OnDraining(NodeId node) {

@@ -45,7 +45,7 @@ class Lines final : private LineEvents {
 
   // A node can be used; its link is down; it is to go when others have its layers.
   void OnArrived();
-  void OnLost(NodeId node, const Status& why);
+  void OnLost(NodeId node, Instant heard, const Status& why);
   void OnDraining(NodeId node);
   // What nodes say.
   void OnState(NodeId node, const wire::pb::StageState& state);

@@ -80,7 +80,7 @@ class LinesTest : public testing::Test, private LinesEvents {
 
   void Lose(NodeId node) {
     roster_.Left(node);
-    lines_->OnLost(node, {Code::kUnavailable, "unplugged"});
+    lines_->OnLost(node, clock_.clock().Now(), {Code::kUnavailable, "unplugged"});
   }
 
   // Every node is ready at once, unless it is one of the slow ones.

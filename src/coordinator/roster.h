@@ -20,6 +20,7 @@ struct Member {
   Instant heard;
   bool greeted = false;          // Its hello has come.
   bool told_of_refusal = false;  // It asked for what is not its business.
+  bool told_of_garbage = false;  // It sent what no node sends.
   bool draining = false;         // Gets nothing new to do.
   std::set<std::string> layers;  // SHA-256 of those that it has on its flash.
 };

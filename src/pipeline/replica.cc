@@ -66,6 +66,7 @@ void Replica::OnBatch(NodeId from, wire::Batch batch) {
   if (returned_.size() >= flights_.size()) {
     return Break({Code::kCorruption, "more batches came back than were sent"});
   }
+  last_moved_ = seams_.clock.Now();
   returned_.push_back(std::move(batch));
   TakeNext();
 }
@@ -161,6 +162,7 @@ Replica::Flight Replica::BuildFeed() {
 void Replica::Dispatch(Flight flight) {
   flight.step = step_++;
   flight.sent = seams_.clock.Now();
+  if (flights_.empty()) last_moved_ = flight.sent;
   std::vector<std::int32_t> tokens;
   for (const FlightRun& run : flight.runs) {
     tokens.insert(tokens.end(), run.window.tokens.begin(), run.window.tokens.end());

@@ -82,6 +82,8 @@ class Replica {
 
   // When the oldest batch that has not come back was sent; Never: none is in flight.
   Instant WaitingSince() const;
+  // When a batch came back for the last time, or after a rest, the first one was sent.
+  Instant last_moved() const { return last_moved_; }
   std::uint64_t batches_sent() const { return step_; }
   // The longest time that one of the last batches took; nothing: too few have come back in this
   // epoch.
@@ -133,6 +135,7 @@ class Replica {
   std::deque<Flight> flights_;        // In the order in which they were sent.
   std::deque<wire::Batch> returned_;  // Not looked at yet.
   std::deque<Duration> durations_;    // Of the last batches of this epoch.
+  Instant last_moved_;
   bool drawing_ = false;
   bool applying_ = false;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // For jobs that come back later.

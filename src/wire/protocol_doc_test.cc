@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "wire/batch.h"
+#include "wire/control.h"
 #include "wire/enrol.h"
 #include "wire/frame.h"
 #include "wire/hello.h"
 #include "wire/join_token.h"
+#include "wire/piece.h"
 #include "wire/send_queue.h"
 
 namespace shoal::wire {
@@ -68,6 +71,29 @@ std::array<std::byte, kSize> Counting(std::size_t first) {
   std::array<std::byte, kSize> bytes;
   for (std::size_t i = 0; i < kSize; ++i) bytes[i] = static_cast<std::byte>(first + i);
   return bytes;
+}
+
+TEST(ProtocolPage, ShowsABatch) {
+  ExpectQuoted(EncodeBatch({.to = NodeId{2},
+                            .epoch = 0x500000001,
+                            .arithmetic = 7,
+                            .step = 3,
+                            .stage = 0,
+                            .last = 1,
+                            .dim = 2,
+                            .runs = {{.sequence = 9, .begin = 4, .count = 1, .wanted = 1}},
+                            .over = {8},
+                            .rows = {0x3c00, 0xc000}}));
+}
+
+TEST(ProtocolPage, ShowsAPiece) {
+  ExpectQuoted(EncodePiece({.kind = Piece::Kind::kGet, .layer = Counting<32>(0), .chunk = 2}));
+}
+
+TEST(ProtocolPage, ShowsAControlMessage) {
+  pb::ToHead message;
+  message.set_ping(42);
+  ExpectQuoted(Encode(message));
 }
 
 TEST(ProtocolPage, ShowsAnEnrolment) {

@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import sys
 import threading
@@ -53,6 +54,22 @@ def ask(address, prompt, tokens, seed):
     if finish != "length":
         raise RuntimeError(f"the answer ended with {finish}")
     return text, longest
+
+
+PAUSE = re.compile(r"answers went on after ([\d.]+) s: noticed after ([\d.]+), "
+                   r"layers there after ([\d.]+), replayed in ([\d.]+)")
+
+
+def describe_pauses(log):
+    """Where the time of the pauses went, by what the head says of them."""
+    pauses = [tuple(map(float, match)) for match in PAUSE.findall(log)]
+    if not pauses:
+        return "the head tells of no pause"
+    parts = []
+    for name, seconds in zip(("together", "noticed", "layers there", "replayed"), zip(*pauses)):
+        ordered = sorted(seconds)
+        parts.append(f"{name} {ordered[len(ordered) // 2]:.2f}/{ordered[-1]:.2f}")
+    return f"{len(pauses)} pauses, median/longest in s: {', '.join(parts)}"
 
 
 def resident_mb(process):
@@ -142,6 +159,7 @@ def main():
               f"{counts['stopped']} stopped; longest pause {longest:.2f} s, median of the longest "
               f"{sorted(pauses)[len(pauses) // 2] if pauses else 0:.2f} s; the head grew by "
               f"{grown:.1f} MB")
+        print(describe_pauses((cluster.root / "log").read_text()))
         if longest > options.pause:
             failures.append(f"a pause of {longest:.2f} s, allowed are {options.pause} s")
         if grown > 64:
@@ -150,7 +168,6 @@ def main():
             failures.append(f"only {answers} answers")
     finally:
         if options.keep_log:
-            cluster.log.flush()
             pathlib.Path(options.keep_log).write_text((cluster.root / "log").read_text())
         cluster.close()
     for failure in failures[:20]:

@@ -45,8 +45,12 @@ def main():
         addresses = run("token", home=home)  # This machine's own, if it has any.
         assert "shoal join" in addresses.stdout or "in no network" in addresses.stderr, addresses
 
-        must_fail(run("join", "127.0.0.1:1", token, home=home), "Connection refused", "shoal serve")
+        must_fail(run("join", "127.0.0.1:1", token, home=home), "holds a cluster of its own", "--dir")
         phone = home / "phone"
+        must_fail(run("join", "127.0.0.1:1", token, "--dir", str(phone), home=home), "Connection refused",
+                  "shoal serve")
+        must_fail(run("join", "127.0.0.1:1", "--dir", str(phone), home=home), "the join token is missing",
+                  "shoal token")
         must_fail(run("join", "127.0.0.1:1", token[:-1], "--dir", str(phone), home=home),
                   "not a whole join token", "55 of 56 letters")
         must_fail(run("join", "attic:7401", token, "--dir", str(phone), home=home), "attic:7401")

@@ -33,14 +33,17 @@ Result<NodeFiles> ParseNode(const std::string& text) {
   return files;
 }
 
+Status CheckIsNoHead(const std::string& path) {
+  if (!FileExists(path + "/ca.key")) return {};
+  return {Code::kInvalidArgument,
+          path + " holds a cluster of its own; name another directory with --dir"};
+}
+
 }  // namespace
 
 Status SaveNodeFiles(const std::string& path, const NodeFiles& files) {
   SHOAL_RETURN_IF_ERROR(MakePrivateDirectory(path));
-  if (FileExists(path + "/ca.key")) {
-    return {Code::kInvalidArgument,
-            path + " holds a cluster of its own; name another directory with --dir"};
-  }
+  SHOAL_RETURN_IF_ERROR(CheckIsNoHead(path));
   SHOAL_RETURN_IF_ERROR(WriteClusterFile(path + "/ca.crt", files.authority_pem));
   SHOAL_RETURN_IF_ERROR(WriteClusterFile(path + "/node.crt", files.certificate_pem));
   SHOAL_RETURN_IF_ERROR(WriteClusterFile(path + "/node.key", files.key_pem));
@@ -50,6 +53,7 @@ Status SaveNodeFiles(const std::string& path, const NodeFiles& files) {
 }
 
 Result<NodeFiles> LoadNodeFiles(const std::string& path) {
+  SHOAL_RETURN_IF_ERROR(CheckIsNoHead(path));
   if (!FileExists(path + "/node.json")) {
     return Status(Code::kNotFound, "this device has not joined a cluster (no node.json in " + path +
                                        "); join with `shoal join HOST:PORT TOKEN`");

@@ -137,9 +137,10 @@ Result<std::vector<std::string>> LayerDirectory::MakeRoom(
   if (gained < missing) {
     std::string message = "no room for " + Megabytes(bytes) + " of layers in " + path_ + ": " +
                           Megabytes(missing - gained) + " are missing";
-    message += over_quota > over_disk ? "; its quota is " + Megabytes(*usage.quota) +
-                                            ", raise it with `shoal cache quota`"
-                                      : "; make room on the disk";
+    message +=
+        over_quota > over_disk
+            ? "; its quota is " + Megabytes(*usage.quota) + ", raise it with `shoal cache quota`"
+            : "; make room on the disk, of which " + Megabytes(kKeptFree) + " stay free";
     return Status(Code::kResourceExhausted, std::move(message));
   }
   std::vector<std::string> removed;

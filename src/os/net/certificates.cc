@@ -84,14 +84,15 @@ struct Subject {
 // Signs `subject` and `key` with `issuer_key`. A null `issuer`: it signs itself.
 Result<CertificatePtr> Sign(const Subject& subject, EVP_PKEY* key, X509* issuer,
                             EVP_PKEY* issuer_key) {
-  constexpr int kSecondsPerDay = 24 * 60 * 60;
+  // The head's own clock may be years ahead, and be put right later: what it made until then stays
+  // good.
+  constexpr int kDaysEarly = 10 * 365;
   CertificatePtr certificate(X509_new());
   X509* x = certificate.get();
   const bool filled =
       x != nullptr && X509_set_version(x, X509_VERSION_3) == 1 &&
       ASN1_INTEGER_set_uint64(X509_get_serialNumber(x), subject.serial) == 1 &&
-      // A day early: the coordinator's own clock may be put right by a little.
-      X509_gmtime_adj(X509_getm_notBefore(x), -kSecondsPerDay) != nullptr &&
+      X509_time_adj_ex(X509_getm_notBefore(x), -kDaysEarly, 0, nullptr) != nullptr &&
       X509_time_adj_ex(X509_getm_notAfter(x), subject.days, 0, nullptr) != nullptr &&
       SetCommonName(X509_get_subject_name(x), subject.common_name) &&
       X509_set_issuer_name(x, X509_get_subject_name(issuer != nullptr ? issuer : x)) == 1 &&

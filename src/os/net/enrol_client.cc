@@ -16,8 +16,6 @@
 namespace shoal::os {
 namespace {
 
-constexpr bool kIs64Bit = sizeof(void*) == 8;
-
 // What a failed connection most likely means.
 Status Explain(Status why) {
   if (why.code() == Code::kUnavailable) {
@@ -44,7 +42,13 @@ Result<wire::EnrolAnswer> Ask(HttpConnection& connection, const wire::EnrolReque
   SHOAL_RETURN_IF_ERROR(
       connection.Write({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
   std::array<std::byte, wire::kEnrolHeaderBytes> header{};
-  SHOAL_RETURN_IF_ERROR(ReadFully(connection, header));
+  if (Status read = ReadFully(connection, header); !read.ok()) {
+    // Only a door for members wants a certificate of who has none yet.
+    if (read.code() != Code::kInvalidArgument) return read;
+    return Status(read.code(),
+                  "this is the port for members; new devices knock at the enrolment port, which "
+                  "`shoal token` prints on the head");
+  }
   SHOAL_ASSIGN_OR_RETURN(const std::size_t body_bytes, wire::EnrolAnswerBodyBytes(header));
   std::vector<std::byte> body(body_bytes);
   SHOAL_RETURN_IF_ERROR(ReadFully(connection, body));
@@ -72,7 +76,7 @@ Result<NodeFiles> EnrolAt(Loop& loop, const boost::asio::ip::tcp::endpoint& endp
   SHOAL_ASSIGN_OR_RETURN(files.key_pem, MakePrivateKey());
   wire::EnrolRequest request{.secret = options.token.secret,
                              .protocol = wire::kProtocolVersion,
-                             .is_64_bit = kIs64Bit,
+                             .is_64_bit = true,  // Others do not compile: base/check.cc.
                              .public_key_pem = {},
                              .device_name = options.device_name,
                              .program_version = options.program_version};

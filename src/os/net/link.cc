@@ -110,8 +110,11 @@ void Link::OnSecured(Connection& connection) {
 
 Status Link::CheckAnswer(const wire::Hello& hello, wire::Role role) const {
   if (hello.verdict != wire::Verdict::kWelcome) {
-    return {CodeOf(hello.verdict),
-            "refused by the peer: " + std::string(wire::VerdictName(hello.verdict))};
+    std::string why = "refused by the peer: " + std::string(wire::VerdictName(hello.verdict));
+    if (hello.verdict == wire::Verdict::kRevoked) {
+      why += "; to come back, delete its directory and join with a new token";
+    }
+    return {CodeOf(hello.verdict), std::move(why)};
   }
   if (hello.from != config_.peer || hello.to != config_.self) {
     return {Code::kInvalidArgument, "dialled node " + std::to_string(ToNumber(config_.peer)) +

@@ -49,7 +49,9 @@ TEST_F(RevocationTest, AnEvictedNodeIsRefusedAndToldWhy) {
   TestNode node(loop_, NodeId{2}, With(two_.identity));
   const Status why = WhyDown(node, head, NodeId{1});
   EXPECT_EQ(why.code(), Code::kInvalidArgument);
-  EXPECT_EQ(why.message(), "refused by the peer: this node was evicted from the cluster");
+  EXPECT_EQ(why.message(),
+            "refused by the peer: this node was evicted from the cluster; to come back, delete its "
+            "directory and join with a new token");
   EXPECT_TRUE(head.log.empty());
   EXPECT_EQ(log_,
             std::vector<std::string>{

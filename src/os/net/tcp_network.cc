@@ -187,6 +187,10 @@ void TcpNetwork::Impl::OnLinkDown(Link& link, const Status& why) {
     Drop(entry.accepted);
     return ForgetIfIdle(peer);
   }
+  // No correct program sends such bytes.
+  if (entry.up.get() == &link && why.code() == Code::kCorruption) {
+    strangers_.Refuse("node " + std::to_string(ToNumber(peer)), why.message());
+  }
   Drop(entry.up.get() == &link ? entry.up : entry.dialled);
   ForgetIfIdle(peer);
   if (events_ != nullptr) events_->OnPeerDown(peer, why);

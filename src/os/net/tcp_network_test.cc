@@ -178,6 +178,22 @@ TEST_F(TcpNetworkTest, AFrameAboveTheLimitEndsTheLink) {
             "slice header: frame_bytes of a control frame is 262145, the limit is 262144");
 }
 
+TEST_F(TcpNetworkTest, AMemberThatSendsWhatNobodySendsIsLoggedOnce) {
+  std::vector<std::string> log;
+  TcpNetwork::Options options;
+  options.log = [&](const std::string& line) { log.push_back(line); };
+  TestNode node(loop_, kSelf, options);
+  for (std::size_t i = 1; i <= 2; ++i) {
+    node.log.ups.clear();
+    JoinByHand(node);
+    main_->Say(Bytes(100));
+    ASSERT_TRUE(Await([&] { return node.log.downs.size() == i; }));
+  }
+  EXPECT_EQ(log, std::vector<std::string>{
+                     "cluster port: refused node " + std::to_string(ToNumber(kStranger)) +
+                     ": slice header: mark is wrong, sender and receiver lost step"});
+}
+
 TEST_F(TcpNetworkTest, WhatIsNoFrameEndsTheLink) {
   EXPECT_EQ(WhyDownAfter(Bytes(100)).code(), Code::kCorruption);
   // Bulk on the main connection.
