@@ -176,6 +176,8 @@ void Agent::OnControl(NodeId from, const Frame& frame) {
             {message->revoked().serials().begin(), message->revoked().serials().end()});
       }
       return;
+    case wire::pb::ToNode::kBegin:
+      return Begin(message->begin());
     case wire::pb::ToNode::kRelease:
       pending_.reset();
       running_.reset();
@@ -260,22 +262,28 @@ void Agent::MaybeReady() {
   SendState(pending_->epoch, wire::pb::StageState::READY, "", {});
 }
 
+void Agent::Begin(std::uint64_t epoch) {
+  if (!pending_ || !pending_->ready || pending_->epoch != epoch) return;
+  running_ = std::move(pending_);
+  pending_.reset();
+  batches_in_ = 0;
+  batches_done_ = 0;
+  batches_passed_ = 0;
+  step_times_.Clear();
+}
+
 void Agent::OnBatchFrame(const Frame& frame) {
   if (wire::BatchDestination(frame) != seams_.network.self()) return;
   Result<wire::Batch> batch = wire::DecodeBatch(frame);
   // Of an epoch that is over, or of another arithmetic: from a stranger, whoever sent it.
   if (!batch.ok() || batch->arithmetic != kernels::kKernelRevision) return;
   const auto work = std::make_shared<Work>();
-  if (pending_ && pending_->ready && batch->epoch == pending_->epoch) {
-    running_ = std::move(pending_);
-    pending_.reset();
-    work->assign.emplace(running_->spec, *std::move(running_->layers));
-    batches_in_ = 0;
-    batches_done_ = 0;
-    batches_passed_ = 0;
-    step_times_.Clear();
-  }
+  Begin(batch->epoch);
   if (!running_ || batch->epoch != running_->epoch || batch->stage != running_->stage) return;
+  if (running_->layers) {  // The first of the epoch.
+    work->assign.emplace(running_->spec, *std::move(running_->layers));
+    running_->layers.reset();
+  }
   ++batches_in_;
   last_batch_ = seams_.clock.Now();
   if (!busy_) {

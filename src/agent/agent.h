@@ -61,7 +61,7 @@ class Agent final : public NetworkEvents {
   void OnFrame(NodeId from, Traffic traffic, Frame frame) override;
   void OnWritable(NodeId peer, Traffic traffic) override;
 
-  // The epoch of which it last applied a batch; 0: none.
+  // The epoch that it works for; 0: none.
   std::uint64_t epoch() const { return running_ ? running_->epoch : 0; }
   bool has_head() const { return up_.contains(options_.head); }
 
@@ -76,7 +76,7 @@ class Agent final : public NetworkEvents {
     std::string next_address;
     bool relay = false;
     bool ready = false;
-    std::optional<Layers> layers;
+    std::optional<Layers> layers;  // Until the stage has them.
   };
   class Work;
 
@@ -94,6 +94,8 @@ class Agent final : public NetworkEvents {
   bool CanPassOn(const Assignment& assignment) const;
   void DialNext();
   void MaybeReady();
+  // If the assignment of `epoch` is ready, it holds from now on.
+  void Begin(std::uint64_t epoch);
   void OnBatchFrame(const Frame& frame);
   void OnApplied(const std::shared_ptr<Work>& work);
   void SendState(std::uint64_t epoch, wire::pb::StageState::Progress progress,

@@ -373,6 +373,9 @@ void Formation::Begin() {
   for (const RouteStage& stage : route.stages) warm_[stage.node] = stage.range;
   why_waiting_.clear();
   pauses_.Resumed(seams_.clock.Now());
+  wire::pb::ToNode begin;
+  begin.set_begin(route.epoch);
+  for (const RouteStage& stage : route.stages) Tell(stage.node, begin);
   replica_.Start(std::move(route), cold);
   events_.OnFormationState("");
 }

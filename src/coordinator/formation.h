@@ -75,7 +75,8 @@ class Formation {
   Formation(const Formation&) = delete;
   Formation& operator=(const Formation&) = delete;
 
-  // Prepares this route, and says why unless that is empty. REQUIRES: no other pipeline has its nodes.
+  // Prepares this route, and says why unless that is empty. REQUIRES: no other pipeline has its
+  // nodes.
   void Prepare(std::vector<pipeline::RouteStage> stages, const std::string& why);
   // If nothing runs, forms whatever can be. If something does, only what is much faster, or has the
   // number of stages that was asked for: a new route costs every answer a pause.
