@@ -7,8 +7,8 @@ llama.cpp's llama-server with as many ggml-rpc-servers, and distributed-llama wi
 have TinyLlama's shape and random 4-bit weights. Nothing is guessed ahead (--guesses 0): with random
 weights, luck would decide. They take turns; the best of --rounds counts.
 
-  cluster.py SHOAL [--model GGUF] [--delays 0,2,5] [--stages 2,4] [--users 8,32] [--rounds 5]
-             [--json] [--llama-cpp DIR] [--distributed-llama DIR]
+  cluster.py SHOAL [--model GGUF] [--delays 0,2,5] [--stages 2,4] [--users 8,32]
+             [--prompts 64,512] [--rounds 5] [--json] [--llama-cpp DIR] [--distributed-llama DIR]
 """
 
 import argparse
@@ -290,7 +290,7 @@ class Bench:
             for count in map(int, self.options.users.split(",")):
                 self.add(f"{name} {count} users", "tokens/s",
                          self.race(systems, min(rounds, 2), lambda s, _: s.users(count), max))
-            for length in (64, 512):
+            for length in map(int, self.options.prompts.split(",")):
                 self.add(f"{name} first token of {length}", "ms",
                          self.race(systems, min(rounds, 2), lambda s, r: s.first_token(length, r), min),
                          higher=False)
@@ -311,6 +311,7 @@ def main():
     parser.add_argument("--delays", default="0,2,5")
     parser.add_argument("--stages", default="2,4")
     parser.add_argument("--users", default="8,32")
+    parser.add_argument("--prompts", default="64,512")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--llama-cpp", metavar="DIR", help="with llama-server and ggml-rpc-server")
     parser.add_argument("--distributed-llama", metavar="DIR", help="with dllama")

@@ -53,7 +53,7 @@ struct ServeOptions {
   std::size_t positions = 0;
   pipeline::PlanWish wish;
   std::size_t guesses = 4;
-  std::size_t chunk = 64;
+  std::size_t chunk = 16;
   os::LinkShape shape;
 };
 

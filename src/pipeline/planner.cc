@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "pipeline/layer_cut.h"
 #include "pipeline/replica_search.h"
 #include "pipeline/route_search.h"
 
@@ -79,6 +80,30 @@ PlannedReplica Describe(const PlanCosts& costs, const PlanWish& wish,
   return replica;
 }
 
+// The same nodes in the same order with the slowest stage as fast as the slack allows.
+void MakeEven(const PlanCosts& costs, const PlanWish& wish, const RouteSearch& search,
+              std::vector<PlacedStage>& stages) {
+  constexpr int kBisections = 12;
+  // The others count the slowest stage themselves.
+  if (stages.size() < 2 || wish.objective != Objective::kTimePerToken) return;
+  const double limit = (1 + wish.slack) * search.Score(stages, wish.users);
+  std::vector<std::size_t> order;
+  for (const PlacedStage& stage : stages) order.push_back(stage.node);
+  double high = costs.Slowest(stages, 1);
+  double low = high / static_cast<double>(stages.size() * costs.layers());
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = (low + high) / 2;
+    std::vector<PlacedStage> even =
+        CutLayers(costs, order, {.rows = 1, .slowest = middle, .stages = order.size()}).stages;
+    if (even.empty() || search.Score(even, wish.users) > limit) {
+      low = middle;
+    } else {
+      high = middle;
+      stages = std::move(even);
+    }
+  }
+}
+
 // Nothing: there are no stages, or a node of them is not in `cluster`.
 std::optional<std::vector<PlacedStage>> Place(const PlanCluster& cluster,
                                               const std::vector<RouteStage>& stages) {
@@ -115,6 +140,7 @@ Result<ClusterPlan> PlanPipelines(const PlanModel& model, const PlanCluster& clu
     replicas = FindReplicas(costs, wish, 1, all, search);
   }
   if (replicas.empty()) return TooLittleMemory(costs);
+  for (std::vector<PlacedStage>& stages : replicas) MakeEven(costs, wish, search, stages);
   std::stable_sort(replicas.begin(), replicas.end(), [&](const auto& a, const auto& b) {
     return search.Score(a, wish.users) < search.Score(b, wish.users);
   });

@@ -31,6 +31,9 @@ struct PlanWish {
   std::size_t users = 8;         // For kThroughput.
   std::size_t stages = 0;        // In each pipeline, if it can be; 0: as the objective has it.
   std::size_t replicas_max = 0;  // 0: as many as the nodes give.
+  // For kTimePerToken: for one answer it hardly matters where alike nodes are cut, for prompts and
+  // many answers it does. So much longer may a token take, as a share, if stages get more even.
+  double slack = 0.15;
 };
 
 struct Prediction {

@@ -64,6 +64,7 @@ Case RandomCase(std::uint64_t seed, Objective objective) {
       }
     }
   }
+  c.wish.slack = 0;  // Nothing but the objective.
   c.wish.objective = objective;
   c.wish.users = Whole(random, 1, 8);
   c.wish.prompt = Whole(random, 1, 600);

@@ -154,6 +154,37 @@ TEST(Planner, ReplicasWhenNodesOutnumberStages) {
   }
 }
 
+// A tenth faster, as measuring twice would give: not worth that one node does all the work.
+TEST(Planner, AlikeNodesGetAlikeStages) {
+  Case c = PlainCase(2, 1'000'000'000);
+  c.wish.stages = 2;
+  c.cluster.nodes[0].speeds.weight_bytes_per_second *= 1.1;
+  const auto largest = [&] {
+    const Result<ClusterPlan> plan = PlanPipelines(c.model, c.cluster, c.wish);
+    EXPECT_TRUE(plan.ok());
+    std::int64_t layers = 0;
+    for (const RouteStage& stage : plan->replicas.front().stages) {
+      layers = std::max(layers, stage.range.size());
+    }
+    return static_cast<double>(layers) / static_cast<double>(c.model.layers.size());
+  };
+  EXPECT_LE(largest(), 0.6);
+  c.wish.slack = 0;
+  EXPECT_GE(largest(), 0.7);
+}
+
+TEST(Planner, ReplicasHaveTheNumberOfStagesThatWasAskedFor) {
+  Case c = PlainCase(6, 1'000'000'000);  // One node would do.
+  c.wish.stages = 3;
+  for (const Objective objective : {Objective::kTimePerToken, Objective::kThroughput}) {
+    c.wish.objective = objective;
+    const Result<ClusterPlan> plan = PlanPipelines(c.model, c.cluster, c.wish);
+    ASSERT_TRUE(plan.ok());
+    ASSERT_EQ(plan->replicas.size(), 2U);
+    for (const PlannedReplica& replica : plan->replicas) EXPECT_EQ(replica.stages.size(), 3U);
+  }
+}
+
 TEST(Planner, AvoidsNodesUnlessItMustNot) {
   Case c = PlainCase(3, 210'000'000);
   c.cluster.nodes[0].avoid = true;

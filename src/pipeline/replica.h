@@ -49,7 +49,10 @@ class ReplicaEvents {
 };
 
 struct ReplicaOptions {
-  std::size_t chunk = 64;       // Rows of prompts in a batch.
+  // Rows of prompts in a batch. Products are as fast with 16 as with 64 (TinyLlama, one thread: 50
+  // and 53 rows/s), and the second stage begins four times sooner: a prompt of 64 tokens took 0.70
+  // instead of 0.95 s in two stages, one of 512 4.5 instead of 5.0 s.
+  std::size_t chunk = 16;
   std::size_t guesses = 0;      // Tokens guessed in a window; 0: none.
   std::size_t windows = 2;      // Of one sequence in flight.
   std::size_t guess_below = 4;  // Guesses are tried when so many sequences run, or fewer.

@@ -225,7 +225,8 @@ double TokensPerSecond(const PlanCosts& costs, const Replicas& replicas, std::si
 Replicas FindReplicas(const PlanCosts& costs, const PlanWish& wish, std::size_t replicas_max,
                       const std::vector<std::size_t>& pool, RouteSearch& search) {
   const bool unlimited = replicas_max >= pool.size();
-  if (wish.objective == Objective::kThroughput && replicas_max > 1) {
+  // With a given number of stages there is nothing to share out: shorter ones would win.
+  if (wish.objective == Objective::kThroughput && replicas_max > 1 && wish.stages == 0) {
     if (pool.size() <= kFewNodes && wish.users <= kFewUsers && unlimited) {
       return ShareOutFew(costs, wish.users, pool, search);
     }
