@@ -181,7 +181,7 @@ class LlamaCpp(HttpSystem):
         self.http = f"127.0.0.1:{port}"
         server = self.start(folder / "llama-server", "-m", options.model, "--rpc",
                             ",".join(f"127.0.0.1:{p}" for p in doors), "-ngl", 99, "-t", 1, "-np", 8,
-                            "-c", 8 * 1024, "--port", port, "--no-warmup")
+                            "-c", 8 * 1024, "--port", port, "--no-warmup", "--kv-unified")
 
         def healthy():
             try:
