@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "agent/layer_fetcher.h"
+#include "agent/news.h"
 #include "base/random.h"
 #include "kernels/float16.h"
 #include "llm/model_config_text.h"
@@ -94,7 +95,8 @@ TEST_F(PreparedModelTest, LayersComputeTheSameBits) {
   NoNetwork network;
   const auto store = *os::FlashStore::Make(loop, *os::LayerDirectory::Open(cache_),
                                            os::FlashStore::Check::kBeforeUse);
-  agent::LayerFetcher fetcher(loop, network, *store, NodeId{1});
+  agent::News news(loop, {});
+  agent::LayerFetcher fetcher(loop, network, *store, NodeId{1}, news);
   wire::pb::Assign assign;
   for (const wire::pb::LayerFile& layer : prepared.layers) *assign.add_layers() = layer;
   std::optional<Result<agent::Layers>> layers;
