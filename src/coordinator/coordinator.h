@@ -39,7 +39,7 @@ struct CoordinatorOptions {
 };
 
 // A node that is silent for so long is gone: while it is needed for an answer, and otherwise.
-inline constexpr Duration kSilenceBusy = std::chrono::milliseconds(900);
+inline constexpr Duration kSilenceBusy = std::chrono::milliseconds(750);
 inline constexpr Duration kSilenceIdle = std::chrono::seconds(3);
 inline constexpr Duration kTickInterval = std::chrono::milliseconds(50);
 

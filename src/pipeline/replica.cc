@@ -114,7 +114,9 @@ std::size_t Replica::RowsMax() const {
 Replica::Flight Replica::BuildReplay() {
   Flight flight;
   flight.replay = true;
-  std::size_t rows = std::min(options_.chunk, RowsMax());
+  // Of all sequences together there are enough rows to fill the stages with larger batches, which
+  // pay where hops take longer than stages.
+  std::size_t rows = std::min(4 * options_.chunk, RowsMax());
   for (auto& [id, running] : sequences_) {
     if (rows == 0) break;
     if (!running.live.Replaying()) continue;
