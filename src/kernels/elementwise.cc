@@ -44,6 +44,11 @@ struct ClampOp {
     return V::Select(x < low, low, V::Select(high < x, high, x));
   }
 };
+struct AddRoundedOp {
+  ClampOp clamp;
+  V::F magic;
+  HWY_INLINE V::F operator()(V::F x, V::F y) const { return y + ((clamp(x) + magic) - magic); }
+};
 struct ReluOp {
   HWY_INLINE V::F operator()(V::F x) const {
     const V::F zero = V::Set(0.0F);
@@ -63,6 +68,10 @@ void MapAxpy(float a, const float* x, float* y, std::size_t n) {
 }
 void MapClamp(float low, float high, const float* x, float* y, std::size_t n) {
   Map(ClampOp{V::Set(low), V::Set(high)}, n, y, x);
+}
+void MapAddRounded(float limit, float magic, const float* x, float* y, std::size_t n) {
+  Map(AddRoundedOp{{V::Set(-limit), V::Set(limit)}, V::Set(magic)}, n, y, x,
+      static_cast<const float*>(y));
 }
 void MapRelu(const float* x, float* y, std::size_t n) { Map(ReluOp(), n, y, x); }
 
@@ -93,6 +102,12 @@ void RefClamp(float low, float high, const float* x, float* y, std::size_t n) {
     y[i] = CanonicalScalar(x[i] < low ? low : (x[i] > high ? high : x[i]));
   }
 }
+void RefAddRounded(float limit, float magic, const float* x, float* y, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    const float cut = x[i] < -limit ? -limit : (x[i] > limit ? limit : x[i]);
+    y[i] = CanonicalScalar(y[i] + ((cut + magic) - magic));
+  }
+}
 void RefRelu(const float* x, float* y, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) y[i] = CanonicalScalar(x[i] <= 0.0F ? 0.0F : x[i]);
 }
@@ -100,6 +115,7 @@ void RefRelu(const float* x, float* y, std::size_t n) {
 using BinaryKernel = void(const float*, const float*, float*, std::size_t);
 using ScaledKernel = void(float, const float*, float*, std::size_t);
 using ClampKernel = void(float, float, const float*, float*, std::size_t);
+using AddRoundedKernel = void(float, float, const float*, float*, std::size_t);
 using UnaryKernel = void(const float*, float*, std::size_t);
 constexpr Implementation<BinaryKernel> kAddTable[] = {
     SHOAL_SIMD_ROWS(BinaryKernel, MapAdd){Target::kRef, &RefAdd}};
@@ -111,6 +127,8 @@ constexpr Implementation<ScaledKernel> kAxpyTable[] = {
     SHOAL_SIMD_ROWS(ScaledKernel, MapAxpy){Target::kRef, &RefAxpy}};
 constexpr Implementation<ClampKernel> kClampTable[] = {
     SHOAL_SIMD_ROWS(ClampKernel, MapClamp){Target::kRef, &RefClamp}};
+constexpr Implementation<AddRoundedKernel> kAddRoundedTable[] = {
+    SHOAL_SIMD_ROWS(AddRoundedKernel, MapAddRounded){Target::kRef, &RefAddRounded}};
 constexpr Implementation<UnaryKernel> kReluTable[] = {
     SHOAL_SIMD_ROWS(UnaryKernel, MapRelu){Target::kRef, &RefRelu}};
 
@@ -160,6 +178,18 @@ void Clamp(float low, float high, std::span<const float> x, std::span<float> y, 
   ClampKernel* const kernel = Choose<ClampKernel>(kClampTable, target);
   ForChunks(y.size(), kElementsPerTask, parallel, [&](std::size_t begin, std::size_t end) {
     kernel(low, high, x.data() + begin, y.data() + begin, end - begin);
+  });
+}
+
+void AddRounded(float limit, float quantum, std::span<const float> x, std::span<float> y,
+                Parallel& parallel, Target target) {
+  SHOAL_CHECK(quantum <= limit && limit <= 0x1p22F * quantum);
+  SHOAL_CHECK_EQ(x.size(), y.size());
+  // From 2^23 to 2^24 quanta floats are a quantum apart; this, plus or minus the limit, is there.
+  const float magic = 0x1.8p23F * quantum;
+  AddRoundedKernel* const kernel = Choose<AddRoundedKernel>(kAddRoundedTable, target);
+  ForChunks(y.size(), kElementsPerTask, parallel, [&](std::size_t begin, std::size_t end) {
+    kernel(limit, magic, x.data() + begin, y.data() + begin, end - begin);
   });
 }
 

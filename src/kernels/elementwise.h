@@ -33,6 +33,11 @@ void Axpy(float a, std::span<const float> x, std::span<float> y, Parallel& paral
 void Clamp(float low, float high, std::span<const float> x, std::span<float> y, Parallel& parallel,
            Target target = BestTarget());
 
+// y = y + r, where r is x, cut off at ± limit, rounded to the nearest multiple of `quantum`, ties
+// to even. REQUIRES: both are powers of two, quantum <= limit <= 2^22 quanta.
+void AddRounded(float limit, float quantum, std::span<const float> x, std::span<float> y,
+                Parallel& parallel, Target target = BestTarget());
+
 // y = x where x > 0, NaN for NaN, else +0 (also for -0).
 void Relu(std::span<const float> x, std::span<float> y, Parallel& parallel,
           Target target = BestTarget());

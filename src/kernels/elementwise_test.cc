@@ -59,6 +59,32 @@ TEST(ElementwiseTest, SubnormalsAreKept) {
   EXPECT_EQ(y, 0x1p-140F);
 }
 
+TEST(ElementwiseTest, AddRoundedRoundsToMultiplesAndCutsOff) {
+  Serial serial;
+  const std::vector<float> x = {0.3F, -0.3F, 0.125F, 0.375F, 100, -kInfinity, kNaN};
+  std::vector<float> y(x.size(), 1);
+  AddRounded(4, 0.25F, x, y, serial);
+  ExpectSameBits<float>(y, std::vector<float>{1.25F, 0.75F, 1, 1.5F, 5, -3, kNaN});
+}
+
+TEST(ElementwiseTest, WhatAddRoundedAddsDoesNotDependOnTheOrder) {
+  Serial serial;
+  const std::size_t n = 1000;
+  constexpr std::size_t kUnits = 16;
+  std::vector<float> up(n), down(n), halves(n);
+  std::vector<float> second(n);
+  const auto add = [&](std::size_t unit, std::vector<float>& y) {
+    std::vector<float> x = AwkwardFloats(n, unit);
+    AddRounded(1024, 1024 * kUnits * 0x1p-24F, x, y, serial);
+  };
+  for (std::size_t unit = 0; unit < kUnits; ++unit) add(unit, up);
+  for (std::size_t unit = kUnits; unit-- > 0;) add(unit, down);
+  for (std::size_t unit = 0; unit < kUnits; ++unit) add(unit, unit % 3 == 0 ? halves : second);
+  Add(halves, second, halves, serial);
+  ExpectSameBits<float>(up, down);
+  ExpectSameBits<float>(up, halves);
+}
+
 TEST(ElementwiseTest, EveryTargetGivesTheSameBits) {
   using Binary =
       void(std::span<const float>, std::span<const float>, std::span<float>, Parallel&, Target);
@@ -77,6 +103,7 @@ TEST(ElementwiseTest, EveryTargetGivesTheSameBits) {
         Axpy(-1.1F, AwkwardFloats(n, n + 1), y, parallel, target);
         Scale(0.7F, y, y, parallel, target);
         Clamp(-50, 1e30F, y, y, parallel, target);
+        AddRounded(1024, 0x1p-10F, AwkwardFloats(n, n + 2), y, parallel, target);
         return y;
       },
       kThreadedElements);

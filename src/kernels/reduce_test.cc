@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/kernel_testing.h"
+#include "kernels/largest_magnitude.h"
 
 namespace shoal::kernels {
 namespace {
@@ -106,6 +107,18 @@ TEST(ReduceTest, EveryTargetGivesTheSameBits) {
         return AllReductions(AwkwardFloats(n, n), AwkwardFloats(n, n + 1), target);
       },
       4099);
+}
+
+TEST(LargestMagnitudeTest, SeesBothSigns) {
+  std::vector<float> numbers(5000, -1);
+  EXPECT_EQ(LargestMagnitude(numbers), 1.0F);
+  numbers[4999] = -3;
+  EXPECT_EQ(LargestMagnitude(numbers), 3.0F);
+  numbers[0] = 4;
+  EXPECT_EQ(LargestMagnitude(numbers), 4.0F);
+  numbers[2500] = kNaN;
+  EXPECT_TRUE(std::isnan(LargestMagnitude(numbers)));
+  EXPECT_EQ(LargestMagnitude({}), 0.0F);
 }
 
 // Products that vanish leave -0 in a lane; adding the +0 that fills the group must be the same

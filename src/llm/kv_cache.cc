@@ -88,6 +88,22 @@ std::byte* KvSequence::Values(std::size_t layer, std::size_t head, std::size_t p
   return At(layer, cache_->shape_.kv_heads + head, position);
 }
 
+Status KvCache::KeepLayers(std::size_t first, std::size_t count) {
+  SHOAL_CHECK(first <= shape_.layers && count <= shape_.layers - first);
+  KvShape kept = shape_;
+  kept.layers = count;
+  for (Page& page : pages_) {
+    SHOAL_ASSIGN_OR_RETURN(AlignedBuffer data, AlignedBuffer::Make(kept.page_bytes()));
+    // Those that nobody uses only change their size.
+    if (page.users > 0) {
+      std::memcpy(data.data(), page.data.data() + first * shape_.layer_bytes(), kept.page_bytes());
+    }
+    page.data = std::move(data);
+  }
+  shape_ = kept;
+  return {};
+}
+
 Result<std::uint32_t> KvCache::Take() {
   if (!free_.empty()) {
     const std::uint32_t page = free_.back();

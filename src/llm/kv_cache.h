@@ -72,6 +72,11 @@ class KvCache {
   std::size_t pages_used() const { return pages_.size() - free_.size(); }
   std::size_t pages_max() const { return pages_max_; }
 
+  // Forgets all layers but [first, first + count), which are counted from 0 from now on; sequences
+  // keep their positions. Takes memory for one page at a time. kResourceExhausted: there is none;
+  // nothing is known of any sequence then. REQUIRES: it has these layers.
+  Status KeepLayers(std::size_t first, std::size_t count);
+
  private:
   friend class KvSequence;
   struct Page {
