@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "data/load_sample.h"
+
 namespace shoal::data {
 namespace {
 
@@ -156,21 +158,11 @@ Status BatchLoader::LoadSample(std::int64_t batch, std::int64_t sample, Record& 
   const Cursor at =
       order_.Advance(options_.start, SamplesBefore(batch) + static_cast<std::uint64_t>(sample));
   const std::int64_t index = order_.IndexAt(at);
-  SHOAL_RETURN_IF_ERROR(source_->Read(index, record));
-  SHOAL_ASSIGN_OR_RETURN(const ImageShape shape, transform_.OutputShape(record));
-  if (shape != shape_) {
-    return Status(Code::kInvalidArgument,
-                  "record " + std::to_string(index) + " is " + std::to_string(shape.channels) +
-                      " x " + std::to_string(shape.height) + " x " + std::to_string(shape.width) +
-                      ", the first is " + std::to_string(shape_.channels) + " x " +
-                      std::to_string(shape_.height) + " x " + std::to_string(shape_.width) +
-                      ": give a crop_size, or images of one size");
-  }
   Slot& slot = slots_[SlotOf(batch)];
   const std::int64_t image = shape_.height * shape_.width * options_.stride;
-  transform_.Apply(record, at, slot.images.data() + sample * image, options_.stride);
-  slot.labels[static_cast<std::size_t>(sample)] = static_cast<float>(record.label);
-  return {};
+  const SampleReader reader{*source_, transform_, shape_, options_.stride};
+  return reader.Read(index, at, record, slot.images.data() + sample * image,
+                     slot.labels[static_cast<std::size_t>(sample)]);
 }
 
 }  // namespace shoal::data

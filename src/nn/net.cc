@@ -91,8 +91,10 @@ void Net::MakeCalls() {
   for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
     calls_.push_back(MakeCall(s));
     if (plan_.steps[s].kind != StepKind::kBackward) continue;
-    for (const ParamId id : graph_.nodes()[plan_.steps[s].node].params) {
-      first_use_.push_back(written.insert(id).second);
+    const std::vector<ParamId>& params = graph_.nodes()[plan_.steps[s].node].params;
+    calls_[s].first_use = std::make_unique<bool[]>(params.size());
+    for (std::size_t i = 0; i < params.size(); ++i) {
+      calls_[s].first_use[i] = written.insert(params[i]).second;
     }
   }
 }
@@ -148,27 +150,26 @@ Result<double> Net::Forward(std::uint64_t iteration) {
   return loss;
 }
 
-void Net::FillSeeds() {
+void Net::FillSeeds(float weight) {
   for (std::size_t v = 0; v < graph_.values().size(); ++v) {
     if (graph_.values()[v].loss_weight == 0 || !plan_.gradients[v].exists()) continue;
     const kernels::Rows rows = MakeBlob(v, plan_.gradients[v]).rows();
     for (std::size_t r = 0; r < rows.rows; ++r) {
-      std::fill_n(rows.row(r), rows.channels, graph_.values()[v].loss_weight);
+      std::fill_n(rows.row(r), rows.channels, weight * graph_.values()[v].loss_weight);
     }
   }
 }
 
-void Net::Backward(bool accumulate) {
-  SHOAL_CHECK(!calls_.empty());
-  FillSeeds();
-  std::size_t use = 0;
-  for (std::size_t s = plan_.forward_steps; s < plan_.steps.size(); ++s) {
+void Net::BackwardSteps(std::size_t first, std::size_t end, const BackwardOptions& options) {
+  SHOAL_CHECK(!calls_.empty() && first <= end && end <= backward_steps());
+  if (first == 0) FillSeeds(options.weight);
+  for (std::size_t s = plan_.forward_steps + first; s < plan_.forward_steps + end; ++s) {
     const Step& step = plan_.steps[s];
     if (observer_ != nullptr) observer_->OnStepBegin(step);
     if (step.kind == StepKind::kBackward) {
       const std::size_t params = graph_.nodes()[step.node].params.size();
-      for (std::size_t i = 0; i < params; ++i, ++use) {
-        calls_[s].accumulate_params[i] = accumulate || !first_use_[use];
+      for (std::size_t i = 0; i < params; ++i) {
+        calls_[s].accumulate_params[i] = options.accumulate || !calls_[s].first_use[i];
       }
       RunBackward(s);
     } else {

@@ -41,6 +41,11 @@ class StepObserver {
   virtual void OnStepEnd(const Step& step) = 0;
 };
 
+struct BackwardOptions {
+  bool accumulate = false;  // Adds to the gradients of the parameters instead of setting them.
+  float weight = 1;         // Gradients are those of the loss times this.
+};
+
 class Net {
  public:
   // Wants its parameters from `params`, which must then be allocated before the first step.
@@ -67,7 +72,12 @@ class Net {
   Result<double> Forward(std::uint64_t iteration);
   // After Forward. Sets the gradients of the parameters, or with `accumulate` adds to them.
   // REQUIRES: built with backward.
-  void Backward(bool accumulate);
+  void Backward(bool accumulate) { BackwardSteps(0, backward_steps(), {.accumulate = accumulate}); }
+
+  // The same in parts, so that what is finished can be sent while the rest is computed: the steps
+  // of plan() after the forward ones, [0, n), [n, m), … in order and all with the same options.
+  std::size_t backward_steps() const { return plan_.steps.size() - plan_.forward_steps; }
+  void BackwardSteps(std::size_t first, std::size_t end, const BackwardOptions& options);
 
   void set_observer(StepObserver* observer) { observer_ = observer; }
 
@@ -77,6 +87,7 @@ class Net {
     std::vector<Blob> inputs, outputs, input_gradients, output_gradients;
     std::vector<float*> params, param_gradients, saved;
     std::unique_ptr<bool[]> accumulate_inputs, accumulate_params;
+    std::unique_ptr<bool[]> first_use;  // Per parameter: nobody wrote its gradient yet.
     float* workspace = nullptr;
   };
 
@@ -88,7 +99,7 @@ class Net {
   Blob MakeBlob(std::size_t value, const Place& place);
   void RunForward(std::size_t step);
   void RunBackward(std::size_t step);
-  void FillSeeds();
+  void FillSeeds(float weight);
 
   Graph graph_;
   ParamStore& params_;
@@ -96,8 +107,7 @@ class Net {
   std::uint64_t seed_;
   Plan plan_;
   AlignedBuffer arena_;
-  std::vector<Call> calls_;      // Made at the first step, when the parameters have their places.
-  std::vector<bool> first_use_;  // Per step and parameter, in order: nobody wrote its gradient yet.
+  std::vector<Call> calls_;  // Made at the first step, when the parameters have their places.
   OpStep step_;
   StepObserver* observer_ = nullptr;
 };

@@ -10,9 +10,6 @@
 namespace shoal::nn {
 namespace {
 
-// Parameters start on cache lines.
-constexpr std::size_t kGranule = kTensorAlignment / sizeof(float);
-
 std::string KeyOf(const ParamSpec& spec) { return spec.layer + "/" + std::to_string(spec.index); }
 
 Status Disagreement(const ParamSpec& spec, const Param& with) {
@@ -52,9 +49,27 @@ Result<ParamId> ParamStore::Want(const ParamSpec& spec) {
     if (!same) param.sharers.push_back(key);
     return ParamId{i};
   }
-  params_.push_back({.spec = spec, .offset = floats_, .sharers = {}});
-  floats_ += (spec.layout.elements() + kGranule - 1) / kGranule * kGranule;
+  params_.push_back({.spec = spec, .offset = floats_, .gradient_offset = floats_, .sharers = {}});
+  floats_ += params_.back().floats();
   return ParamId{params_.size() - 1};
+}
+
+void ParamStore::OrderGradients(std::span<const ParamId> front) {
+  SHOAL_CHECK_EQ(gradients_.size(), 0U);
+  std::vector<bool> placed(params_.size(), false);
+  std::size_t offset = 0;
+  const auto place = [&](std::size_t i) {
+    params_[i].gradient_offset = offset;
+    offset += params_[i].floats();
+    placed[i] = true;
+  };
+  for (const ParamId id : front) {
+    SHOAL_CHECK(!placed[static_cast<std::size_t>(id)]);
+    place(static_cast<std::size_t>(id));
+  }
+  for (std::size_t i = 0; i < params_.size(); ++i) {
+    if (!placed[i]) place(i);
+  }
 }
 
 Status ParamStore::Allocate(std::uint64_t seed, bool gradients) {
@@ -81,7 +96,7 @@ std::span<float> ParamStore::value(ParamId id) {
 
 std::span<float> ParamStore::gradient(ParamId id) {
   const Param& param = (*this)[id];
-  return Floats(gradients_).subspan(param.offset, param.spec.layout.elements());
+  return Floats(gradients_).subspan(param.gradient_offset, param.spec.layout.elements());
 }
 
 std::span<float> ParamStore::values() { return Floats(values_); }

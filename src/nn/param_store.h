@@ -18,10 +18,19 @@ namespace shoal::nn {
 
 enum class ParamId : std::size_t {};
 
+// Parameters start on cache lines: each takes a multiple of so many floats.
+inline constexpr std::size_t kParamGranule = kTensorAlignment / sizeof(float);
+
 struct Param {
-  ParamSpec spec;  // Of the layer that owns it; others may share it.
-  std::size_t offset = 0;
+  ParamSpec spec;          // Of the layer that owns it; others may share it.
+  std::size_t offset = 0;  // Of its values in the array of all, …
+  std::size_t gradient_offset =
+      0;  // … and of its gradient: the same unless OrderGradients was called.
   std::vector<std::string> sharers;  // Further "layer/index" that are this parameter.
+  // That it takes, with the gap behind it.
+  std::size_t floats() const {
+    return (spec.layout.elements() + kParamGranule - 1) / kParamGranule * kParamGranule;
+  }
   bool learnable() const { return !spec.statistics && spec.def.lr_mult != 0; }
 };
 
@@ -34,6 +43,10 @@ class ParamStore {
   // Allocates what was wanted since the last call, and fills it by its fillers. Pointers given out
   // before are void. Values that exist are kept.
   Status Allocate(std::uint64_t seed, bool gradients);
+
+  // Gradients of these lie in this order at the front of the array of all, the others behind them:
+  // a cluster adds up only the front. REQUIRES: each at most once; no gradients are allocated yet.
+  void OrderGradients(std::span<const ParamId> front);
 
   std::size_t size() const { return params_.size(); }
   const Param& operator[](ParamId id) const { return params_[static_cast<std::size_t>(id)]; }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "kernels/elementwise.h"
 #include "kernels/update.h"
 
 namespace shoal::nn {
@@ -29,6 +30,10 @@ Status Check(const SolverDef& def) {
   }
   if (def.kind == SolverKind::kAdam && !(def.momentum2 >= 0 && def.momentum2 < 1)) {
     return invalid("momentum2 must be in [0, 1)");
+  }
+  const bool rate_in_history = def.kind == SolverKind::kSgd || def.kind == SolverKind::kNesterov;
+  if (def.momentum_correction && !rate_in_history) {
+    return invalid("momentum_correction is for SGD and Nesterov: no other history has the rate");
   }
   if (!(def.weight_decay >= 0)) return invalid("weight_decay must not be negative");
   return {};
@@ -57,19 +62,28 @@ std::span<float> Solver::history(std::size_t index) {
   return {floats + part * params_.values().size() + param.offset, param.spec.layout.elements()};
 }
 
+std::span<float> Solver::all_histories() {
+  return {reinterpret_cast<float*>(history_.data()), history_.size() / sizeof(float)};
+}
+
 void Solver::Restore(std::int64_t iteration, const LrSchedule::State& state) {
   iteration_ = iteration;
   schedule_.set_state(state);
   rate_ = schedule_.RateAt(iteration);
 }
 
-float Solver::GradientScale() {
-  double scale = 1 / static_cast<double>(def_.iter_size);
+std::span<const float> Solver::GradientOf(ParamId id, std::span<const float> gradients) const {
+  const Param& param = params_[id];
+  return gradients.subspan(param.gradient_offset, param.spec.layout.elements());
+}
+
+float Solver::GradientScale(std::span<const float> gradients, std::int64_t micro_batches) {
+  double scale = 1 / static_cast<double>(micro_batches);
   if (def_.clip_gradients < 0) return static_cast<float>(scale);
   double squares = 0;
   for (std::size_t i = 0; i < params_.size(); ++i) {
     if (!params_[ParamId{i}].learnable()) continue;
-    squares += kernels::SumOfSquares(params_.gradient(ParamId{i}), parallel_);
+    squares += kernels::SumOfSquares(GradientOf(ParamId{i}, gradients), parallel_);
   }
   const double norm = std::sqrt(squares);
   if (norm > def_.clip_gradients) scale *= def_.clip_gradients / norm;
@@ -77,12 +91,12 @@ float Solver::GradientScale() {
 }
 
 // LARS: a rate for each parameter, in proportion to |w| / (|g| + decay · |w|).
-float Solver::LocalRate(ParamId id, float scale) {
+float Solver::LocalRate(ParamId id, float scale, std::span<const float> gradient) {
   const ParamDef& param = params_[id].spec.def;
   const float global = rate_ * param.lr_mult;
   if (!def_.lars) return global;
   const double w = std::sqrt(kernels::SumOfSquares(params_.value(id), parallel_));
-  const double g = std::sqrt(kernels::SumOfSquares(params_.gradient(id), parallel_)) * scale;
+  const double g = std::sqrt(kernels::SumOfSquares(gradient, parallel_)) * scale;
   const double decay = static_cast<double>(def_.weight_decay) * param.decay_mult;
   if (w == 0 || g == 0) return global;
   const double local = def_.lars->eta * w / (g + decay * w);
@@ -90,13 +104,13 @@ float Solver::LocalRate(ParamId id, float scale) {
   return static_cast<float>(local * global);
 }
 
-void Solver::UpdateParam(ParamId id, float scale) {
+void Solver::UpdateParam(ParamId id, float scale, std::span<const float> gradient) {
   const ParamDef& param = params_[id].spec.def;
   const float decay = def_.weight_decay * param.decay_mult;
   const bool l2 = def_.regularization == Regularization::kL2;
   const kernels::GradientTerms terms{.scale = scale, .l2 = l2 ? decay : 0, .l1 = l2 ? 0 : decay};
-  const kernels::UpdateArrays arrays{.g = params_.gradient(id), .w = params_.value(id)};
-  const float rate = LocalRate(id, scale);
+  const kernels::UpdateArrays arrays{.g = gradient, .w = params_.value(id)};
+  const float rate = LocalRate(id, scale, gradient);
   const std::span<float> h = history(static_cast<std::size_t>(id));
   const auto second = [&] { return history(static_cast<std::size_t>(id) + params_.size()); };
   switch (def_.kind) {
@@ -121,11 +135,24 @@ void Solver::UpdateParam(ParamId id, float scale) {
   }
 }
 
-void Solver::Update(double loss) {
+// Caffe's history is the sum of steps, each with the rate that it was made with. When the rate
+// changes, what came before is made as large as if it had been made with the new one (Goyal et al.,
+// "Accurate, large minibatch SGD", remark 2).
+void Solver::CorrectMomentum(float rate_before) {
+  // A history that was made with no rate at all is zero.
+  if (rate_before == rate_ || rate_before == 0) return;
+  kernels::Scale(rate_ / rate_before, all_histories(), all_histories(), parallel_);
+}
+
+void Solver::Update(double loss, std::span<const float> gradients, std::int64_t micro_batches) {
+  SHOAL_CHECK_EQ(gradients.size(), params_.gradients().size());
+  const float rate_before = iteration_ > 0 ? schedule_.RateAt(iteration_ - 1) : 0;
   rate_ = schedule_.Next(iteration_, loss);
-  const float scale = GradientScale();
+  if (def_.momentum_correction) CorrectMomentum(rate_before);
+  const float scale = GradientScale(gradients, micro_batches);
   for (std::size_t i = 0; i < params_.size(); ++i) {
-    if (params_[ParamId{i}].learnable()) UpdateParam(ParamId{i}, scale);
+    const ParamId id{i};
+    if (params_[id].learnable()) UpdateParam(id, scale, GradientOf(id, gradients));
   }
   ++iteration_;
 }

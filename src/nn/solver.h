@@ -32,12 +32,20 @@ class Solver {
 
   // One update with the gradients that `params` hold: the sum over iter_size micro-batches.
   // `loss` is for the plateau policy.
-  void Update(double loss);
+  void Update(double loss) { Update(loss, params_.gradients()); }
+  // The same with other gradients, which lie as those of `params` do: sums over a cluster, of
+  // iter_size micro-batches or of another number of them. REQUIRES: as many; micro_batches > 0.
+  void Update(double loss, std::span<const float> gradients) {
+    Update(loss, gradients, def_.iter_size);
+  }
+  void Update(double loss, std::span<const float> gradients, std::int64_t micro_batches);
 
   // What a snapshot keeps. Histories are as many arrays as Caffe has (one per parameter, two for
   // AdaDelta and Adam), in memory order.
   std::size_t histories() const { return per_param_ * params_.size(); }
   std::span<float> history(std::size_t index);
+  // All of them, with gaps of zeros.
+  std::span<float> all_histories();
   // The parameter whose history it is.
   ParamId history_param(std::size_t index) const { return ParamId{index % params_.size()}; }
   const LrSchedule::State& schedule_state() const { return schedule_.state(); }
@@ -47,10 +55,12 @@ class Solver {
   Solver(const SolverDef& def, LrSchedule schedule, ParamStore& params, Parallel& parallel)
       : def_(def), schedule_(std::move(schedule)), params_(params), parallel_(parallel) {}
 
-  // 1 / iter_size, times what clipping asks for.
-  float GradientScale();
-  float LocalRate(ParamId id, float scale);
-  void UpdateParam(ParamId id, float scale);
+  // 1 / micro_batches, times what clipping asks for.
+  float GradientScale(std::span<const float> gradients, std::int64_t micro_batches);
+  std::span<const float> GradientOf(ParamId id, std::span<const float> gradients) const;
+  float LocalRate(ParamId id, float scale, std::span<const float> gradient);
+  void UpdateParam(ParamId id, float scale, std::span<const float> gradient);
+  void CorrectMomentum(float rate_before);
 
   SolverDef def_;
   LrSchedule schedule_;

@@ -46,6 +46,9 @@ struct SolverDef {
   std::int64_t max_iter = 0;
   std::int64_t iter_size = 1;
   float momentum = 0;
+  // kSgd, kNesterov: the history, which contains the rate, follows it when it changes. Caffe does
+  // not; large batches with a warm-up need it.
+  bool momentum_correction = false;
   float momentum2 = 0.999F;  // kAdam
   float rms_decay = 0.99F;   // kRmsProp
   float delta = 1e-8F;
