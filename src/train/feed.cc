@@ -1,11 +1,14 @@
 #include "train/feed.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "base/check.h"
 #include "caffe/mean_file.h"
+#include "data/load_sample.h"
 #include "data/open_source.h"
 
 namespace shoal::train {
@@ -36,6 +39,12 @@ nn::Blob InputOf(nn::Net& net, const std::string& name) {
   return {};
 }
 
+// The first of several samples that failed, whichever worker was quicker.
+struct Failure {
+  std::size_t sample = 0;
+  Status status = {};
+};
+
 void Copy(std::span<const float> from, const nn::Blob& to) {
   if (to.data == nullptr) return;  // Nobody reads it.
   SHOAL_CHECK_EQ(from.size(), to.elements());
@@ -58,19 +67,26 @@ Result<std::unique_ptr<Feed>> Feed::Open(const data::SourceDef& def, const FeedO
     feed->shape_ = {memory->height, memory->width, memory->channels};
     return feed;
   }
-  SHOAL_ASSIGN_OR_RETURN(feed->source_, data::OpenSource(def));  // Names the layer itself.
-  auto mean = ReadMeanImage(def.transform, read);
-  if (!mean.ok()) return LayerError(def, mean.status());
-  auto transform =
-      data::Transform::Create(def.transform, *std::move(mean), options.train, options.seed);
-  if (!transform.ok()) return LayerError(def, transform.status());
-  data::Record first;
-  if (Status status = feed->source_->Read(0, first); !status.ok()) return LayerError(def, status);
-  const auto shape = transform->OutputShape(first);
-  if (!shape.ok()) return LayerError(def, shape.status());
-  feed->transform_ = *std::move(transform);
-  feed->shape_ = *shape;
+  feed->source_ = options.source;
+  if (feed->source_ == nullptr) {
+    SHOAL_ASSIGN_OR_RETURN(feed->source_, data::OpenSource(def));  // Names the layer itself.
+  }
+  if (Status status = feed->MakeTransform(read); !status.ok()) return LayerError(def, status);
   return feed;
+}
+
+Status Feed::MakeTransform(const ReadFile& read) {
+  SHOAL_ASSIGN_OR_RETURN(std::optional<data::MeanImage> mean, ReadMeanImage(def_.transform, read));
+  SHOAL_ASSIGN_OR_RETURN(transform_, data::Transform::Create(def_.transform, std::move(mean),
+                                                             options_.train, options_.seed));
+  if (options_.shape) {
+    shape_ = *options_.shape;
+    return {};
+  }
+  data::Record first;
+  SHOAL_RETURN_IF_ERROR(source_->Read(0, first));
+  SHOAL_ASSIGN_OR_RETURN(shape_, transform_->OutputShape(first));
+  return {};
 }
 
 void Feed::AddShapes(std::int64_t batch, std::map<std::string, Shape>& shapes) const {
@@ -85,7 +101,7 @@ int Feed::Prefetch(std::int64_t batch) const {
 }
 
 std::size_t Feed::LoaderBytes(std::int64_t batch) const {
-  if (from_memory()) return 0;
+  if (from_memory() || options_.source != nullptr) return 0;
   const std::int64_t image = shape_.channels * shape_.height * shape_.width + 1;
   return static_cast<std::size_t>(batch * image * (Prefetch(batch) + 1)) * sizeof(float);
 }
@@ -123,6 +139,37 @@ Status Feed::Fill(nn::Net& net) {
   Copy(batch->images, images_);
   Copy(batch->labels, labels_);
   return {};
+}
+
+Status Feed::FillWith(nn::Net& net, std::span<const Sample> samples, Parallel& parallel) {
+  for (const Sample& sample : samples) {
+    if (sample.index >= 0 && sample.index < size()) continue;
+    return LayerError(def_, {Code::kInvalidArgument,
+                             "the data set has no record " + std::to_string(sample.index)});
+  }
+  const nn::Blob images = InputOf(net, def_.data_top);
+  const nn::Blob labels = def_.label_top.empty() ? nn::Blob{} : InputOf(net, def_.label_top);
+  if (images.data == nullptr) return {};  // Nobody reads it.
+  SHOAL_CHECK_EQ(images.shape[0], static_cast<std::int64_t>(samples.size()));
+  const auto stride = static_cast<std::int64_t>(images.stride);
+  const auto image = static_cast<std::size_t>(shape_.height * shape_.width * stride);
+  const data::SampleReader reader{*source_, *transform_, shape_, stride};
+  scratch_.resize(parallel.workers());
+  std::vector<Failure> failures(parallel.workers());
+  parallel.Run(samples.size(), [&](std::size_t i, std::size_t worker) {
+    float label = 0;
+    Status status = reader.Read(samples[i].index, samples[i].at, scratch_[worker],
+                                images.data + i * image, label);
+    if (labels.data != nullptr) labels.data[i] = label;
+    Failure& failure = failures[worker];
+    if (status.ok() || (!failure.status.ok() && failure.sample < i)) return;
+    failure = {i, std::move(status)};
+  });
+  const auto worse = [](const Failure& a, const Failure& b) {
+    return a.status.ok() < b.status.ok() || (a.status.ok() == b.status.ok() && a.sample < b.sample);
+  };
+  const auto first = std::min_element(failures.begin(), failures.end(), worse);
+  return first->status.ok() ? Status() : LayerError(def_, first->status);
 }
 
 }  // namespace shoal::train

@@ -74,6 +74,11 @@ std::string WriteSidecar(const Sidecar& sidecar) {
   Json json = {{"version", kVersion},        {"iteration", sidecar.iteration},
                {"seed", sidecar.seed},       {"batch", sidecar.batch},
                {"workers", sidecar.workers}, {"train", ToJson(sidecar.train)}};
+  json["owed"] = Json::array();
+  for (const SampleRun& run : sidecar.owed) {
+    json["owed"].push_back(
+        {{"epoch", run.first.epoch}, {"position", run.first.position}, {"count", run.count}});
+  }
   json["tests"] = Json::array();
   for (const auto& test : sidecar.tests) json["tests"].push_back(ToJson(test));
   json["convolutions"] = Json::array();
@@ -84,6 +89,7 @@ std::string WriteSidecar(const Sidecar& sidecar) {
   json["schedule"] = {{"current_step", sidecar.schedule.current_step},
                       {"best_iteration", sidecar.schedule.best_iteration},
                       {"best_loss", sidecar.schedule.best_loss}};
+  if (sidecar.unit > 0) json["exact"] = {{"unit", sidecar.unit}, {"limits", sidecar.limits}};
   return json.dump(1) + "\n";
 }
 
@@ -103,6 +109,13 @@ Result<Sidecar> ReadSidecar(std::string_view file, std::string_view text) {
   sidecar.batch = fields.Number<std::int64_t>(json, "batch");
   sidecar.workers = fields.Number<std::size_t>(json, "workers");
   sidecar.train = fields.Cursors(fields.List(json, "train"));
+  if (json.contains("owed")) {  // Older ones have none.
+    for (const Json& run : fields.List(json, "owed")) {
+      sidecar.owed.push_back({.first = {.epoch = fields.Number<std::uint64_t>(run, "epoch"),
+                                        .position = fields.Number<std::uint64_t>(run, "position")},
+                              .count = fields.Number<std::uint64_t>(run, "count")});
+    }
+  }
   for (const Json& test : fields.List(json, "tests")) sidecar.tests.push_back(fields.Cursors(test));
   for (const Json& choice : fields.List(json, "convolutions")) {
     sidecar.convolutions.push_back({fields.Text(choice, "pass"), fields.Text(choice, "row")});
@@ -115,6 +128,13 @@ Result<Sidecar> ReadSidecar(std::string_view file, std::string_view text) {
   sidecar.schedule = {.current_step = fields.Number<std::int64_t>(schedule, "current_step"),
                       .best_iteration = fields.Number<std::int64_t>(schedule, "best_iteration"),
                       .best_loss = fields.Number<double>(schedule, "best_loss")};
+  if (json.contains("exact")) {
+    const Json& exact = json.at("exact");
+    sidecar.unit = fields.Number<std::int64_t>(exact, "unit");
+    for (const Json& limit : fields.List(exact, "limits")) {
+      sidecar.limits.push_back(limit.is_number_integer() ? limit.get<int>() : 0);
+    }
+  }
   if (!problem.empty()) return Status(Code::kCorruption, std::move(problem));
   return sidecar;
 }

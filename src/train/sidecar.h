@@ -13,6 +13,7 @@
 #include "data/sample_order.h"
 #include "nn/conv_tuner.h"
 #include "nn/lr_schedule.h"
+#include "train/sample.h"
 
 namespace shoal::train {
 
@@ -22,10 +23,13 @@ struct Sidecar {
   std::int64_t batch = 0;                // Of --batch; 0: as the network says.
   std::size_t workers = 0;               // That computed.
   std::vector<data::Cursor> train = {};  // One per layer that brings data.
+  std::vector<SampleRun> owed = {};      // Before that, and not trained: of workers that were lost.
   std::vector<std::vector<data::Cursor>> tests = {};
   std::vector<nn::ConvChoice> convolutions = {};
   std::vector<double> losses = {};  // The last average_loss of them, oldest first.
   nn::LrSchedule::State schedule = {};
+  std::int64_t unit = 0;         // Of exact sums (nn/exact_sums.h); 0: there are none.
+  std::vector<int> limits = {};  // Of those, if there are any.
 
   bool operator==(const Sidecar&) const = default;
 };

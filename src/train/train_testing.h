@@ -56,8 +56,10 @@ class TinyTraining : public ::testing::Test {
     ASSERT_TRUE(data::Import(*source, {.path = database_}).ok());
   }
 
+  virtual std::string NetText() const { return TinyNet(database_); }
+
   caffe::Network Network(nn::Phase phase) {
-    const auto file = caffe::NetFile::Parse("tiny.prototxt", TinyNet(database_));
+    const auto file = caffe::NetFile::Parse("tiny.prototxt", NetText());
     EXPECT_TRUE(file.ok()) << file.status().ToString();
     return *file->Build({.phase = phase});
   }

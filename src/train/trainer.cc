@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "caffe/weights_file.h"
+#include "nn/first_supported.h"
 #include "train/batch_search.h"
+#include "train/solver_state.h"
+#include "train/unit.h"
 #include "train/weights.h"
 
 namespace shoal::train {
@@ -31,9 +33,15 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(TrainerSetup setup, const Train
                                                  Parallel& parallel) {
   std::unique_ptr<Trainer> trainer(new Trainer(options, parallel));
   trainer->def_ = setup.solver;
+  trainer->losses_ = LossWindow(setup.solver.average_loss);
   SHOAL_RETURN_IF_ERROR(trainer->OpenModels(setup, read));
+  if (options.unit > 0) SHOAL_RETURN_IF_ERROR(trainer->CutIntoUnits());
   SHOAL_RETURN_IF_ERROR(trainer->BuildModels(chooser));
   SHOAL_RETURN_IF_ERROR(trainer->params_->Allocate(options.seed, true));
+  if (options.unit > 0) {
+    SHOAL_ASSIGN_OR_RETURN(
+        trainer->exact_, nn::ExactSums::Make(*trainer->params_, trainer->def_.iter_size, parallel));
+  }
   SHOAL_ASSIGN_OR_RETURN(trainer->solver_,
                          nn::Solver::Make(trainer->def_, *trainer->params_, parallel));
   return trainer;
@@ -51,6 +59,18 @@ Status Trainer::OpenModels(TrainerSetup& setup, const ReadFile& read) {
   return {};
 }
 
+Status Trainer::CutIntoUnits() {
+  if (options_.largest_batch) {
+    return Status(Code::kInvalidArgument,
+                  "exact sums need a batch that is known: it is not what fits the memory");
+  }
+  const std::int64_t batch = train_->Batch(options_.batch);
+  SHOAL_RETURN_IF_ERROR(CheckUnit(options_.unit, batch));
+  units_ = batch / options_.unit;
+  def_.iter_size *= units_;
+  return {};
+}
+
 Status Trainer::BuildModels(nn::ConvChooser& chooser) {
   std::size_t bytes_max = options_.bytes_max;
   if (bytes_max > 0) {
@@ -61,7 +81,9 @@ Status Trainer::BuildModels(nn::ConvChooser& chooser) {
     }
     bytes_max -= std::min(others, bytes_max - 1);
   }
-  SHOAL_RETURN_IF_ERROR(BuildTrain(bytes_max, chooser));
+  nn::FirstSupported first;  // What is the fastest here is not the fastest elsewhere.
+  SHOAL_RETURN_IF_ERROR(
+      BuildTrain(bytes_max, options_.unit > 0 ? static_cast<nn::ConvChooser&>(first) : chooser));
   for (const auto& test : tests_) {
     SHOAL_RETURN_IF_ERROR(test->Build({.seed = options_.seed}, *params_, chooser, parallel_));
   }
@@ -74,15 +96,15 @@ Status Trainer::BuildTrain(std::size_t bytes_max, nn::ConvChooser& chooser) {
                            LargestBatch(*train_, bytes_max, kParamCopies, parallel_));
   }
   for (;;) {
-    BuildOptions build{.backward = true, .batch = options_.batch, .seed = options_.seed};
+    const std::int64_t batch = options_.unit > 0 ? options_.unit : options_.batch;
+    BuildOptions build{.backward = true, .batch = batch, .seed = options_.seed};
     if (bytes_max > 0) {
       nn::ParamStore scratch;
-      SHOAL_RETURN_IF_ERROR(nn::Graph::Build(train_->def(),
-                                             {.input_shapes = train_->InputShapes(options_.batch)},
-                                             scratch)
-                                .status());
-      const std::size_t fixed =
-          FixedBytes(*train_, scratch.elements(), kParamCopies, options_.batch);
+      SHOAL_RETURN_IF_ERROR(
+          nn::Graph::Build(train_->def(), {.input_shapes = train_->InputShapes(batch)}, scratch)
+              .status());
+      const std::size_t copies = kParamCopies + (options_.unit > 0 ? 1 : 0);
+      const std::size_t fixed = FixedBytes(*train_, scratch.elements(), copies, batch);
       build.bytes_max = bytes_max > fixed ? bytes_max - fixed : 1;
     }
     Status status = train_->Build(build, *params_, chooser, parallel_);
@@ -115,26 +137,22 @@ Status Trainer::StartLoading() {
 
 Status Trainer::Step() {
   SHOAL_RETURN_IF_ERROR(StartLoading());
+  if (exact_) exact_->Clear();
   double sum = 0;
   for (std::int64_t i = 0; i < def_.iter_size; ++i) {
+    auto number = static_cast<std::uint64_t>(iteration() * def_.iter_size + i);
+    if (exact_) number = UnitNumber(train_->feeds().front()->cursor());
     SHOAL_RETURN_IF_ERROR(train_->FillInputs());
-    const auto number = static_cast<std::uint64_t>(iteration() * def_.iter_size + i);
     SHOAL_ASSIGN_OR_RETURN(const double loss, train_->net().Forward(number));
-    train_->net().Backward(/*accumulate=*/i > 0);
+    train_->net().Backward(/*accumulate=*/!exact_ && i > 0);
+    if (exact_) exact_->Add(params_->gradients(), 0, params_->gradients().size());
     sum += loss;
   }
-  const auto window = static_cast<std::size_t>(std::max<std::int64_t>(def_.average_loss, 1));
-  if (losses_.size() >= window) {
-    losses_.erase(losses_.begin(), losses_.end() - static_cast<std::ptrdiff_t>(window - 1));
-  }
-  losses_.push_back(sum / static_cast<double>(def_.iter_size));
-  solver_->Update(losses_.back());
+  losses_.Add(sum / static_cast<double>(def_.iter_size));
+  const std::span<const float> sums = exact_ ? exact_->sums() : params_->gradients();
+  solver_->Update(losses_.last(), sums);
+  if (exact_) exact_->Follow(sums);
   return {};
-}
-
-double Trainer::smoothed_loss() const {
-  if (losses_.empty()) return 0;
-  return std::accumulate(losses_.begin(), losses_.end(), 0.0) / static_cast<double>(losses_.size());
 }
 
 Result<std::vector<std::vector<NamedValue>>> Trainer::Test() {
@@ -163,21 +181,7 @@ std::string Trainer::WeightsBytes() {
 }
 
 std::string Trainer::StateBytes(const std::string& learned_net) {
-  const nn::LrSchedule::State& schedule = solver_->schedule_state();
-  caffe::SolverStateFile state{.iter = iteration(),
-                               .learned_net = learned_net,
-                               .history = {},
-                               .current_step = schedule.current_step,
-                               .minimum_loss = {},
-                               .iter_last_event = schedule.best_iteration};
-  if (def_.lr_policy == nn::LrPolicy::kPlateau) {
-    state.minimum_loss = static_cast<float>(schedule.best_loss);
-  }
-  for (std::size_t i = 0; i < solver_->histories(); ++i) {
-    const nn::Param& param = (*params_)[solver_->history_param(i)];
-    state.history.push_back(ToFileBlob(param.spec.layout, solver_->history(i)));
-  }
-  return caffe::WriteSolverState(state);
+  return caffe::WriteSolverState(ExportState(learned_net, *params_, *solver_));
 }
 
 Sidecar Trainer::MakeSidecar(std::vector<nn::ConvChoice> convolutions) const {
@@ -186,8 +190,12 @@ Sidecar Trainer::MakeSidecar(std::vector<nn::ConvChoice> convolutions) const {
                   .batch = options_.batch,
                   .workers = parallel_.workers(),
                   .convolutions = std::move(convolutions),
-                  .losses = {losses_.begin(), losses_.end()},
+                  .losses = losses_.all(),
                   .schedule = solver_->schedule_state()};
+  if (exact_) {
+    sidecar.unit = options_.unit;
+    sidecar.limits = exact_->limits();
+  }
   if (!feeding_ && start_) {
     sidecar.train = start_->train;
     sidecar.tests = start_->tests;
@@ -200,30 +208,11 @@ Sidecar Trainer::MakeSidecar(std::vector<nn::ConvChoice> convolutions) const {
   return sidecar;
 }
 
-Status Trainer::RestoreHistory(std::string_view file, const caffe::SolverStateFile& state) {
-  if (state.history.size() != solver_->histories()) {
-    return Status(
-        Code::kInvalidArgument,
-        fmt::format("{}: has {} histories, the solver needs {}: it is the state of another "
-                    "network or type of solver",
-                    file, state.history.size(), solver_->histories()));
-  }
-  for (std::size_t i = 0; i < solver_->histories(); ++i) {
-    const nn::Param& param = (*params_)[solver_->history_param(i)];
-    SHOAL_RETURN_IF_ERROR(
-        FromFileBlob(state.history[i], param.spec.layout, solver_->history(i))
-            .Annotate(fmt::format("{}: history {}, of layer \"{}\"", file, i, param.spec.layer)));
-  }
-  return {};
-}
-
 Status Trainer::Resume(std::string_view file, const caffe::SolverStateFile& state,
                        const std::optional<Sidecar>& sidecar) {
-  SHOAL_RETURN_IF_ERROR(RestoreHistory(file, state));
+  SHOAL_RETURN_IF_ERROR(RestoreHistories(file, state, *params_, *solver_));
   if (!sidecar) {
-    solver_->Restore(state.iter, {.current_step = state.current_step,
-                                  .best_iteration = state.iter_last_event,
-                                  .best_loss = state.minimum_loss.value_or(0)});
+    solver_->Restore(state.iter, ScheduleOf(state));
     return {};
   }
   const auto mismatch = [&](const char* what) {
@@ -236,8 +225,9 @@ Status Trainer::Resume(std::string_view file, const caffe::SolverStateFile& stat
   for (std::size_t i = 0; i < tests_.size(); ++i) {
     if (sidecar->tests[i].size() != tests_[i]->feeds().size()) return mismatch("other data layers");
   }
+  if (exact_ && sidecar->unit > 0) SHOAL_RETURN_IF_ERROR(exact_->SetLimits(sidecar->limits));
   solver_->Restore(state.iter, sidecar->schedule);
-  losses_.assign(sidecar->losses.begin(), sidecar->losses.end());
+  losses_.Set(sidecar->losses);
   start_ = sidecar;
   feeding_ = false;
   return {};

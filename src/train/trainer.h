@@ -3,7 +3,7 @@
 // ShouldSnapshot say what the solver file asks for).
 //
 // A run that is stopped by a snapshot and resumed computes the same bits as one that is not, on
-// the same number of workers. Belongs to one thread.
+// the same number of workers; with exact sums on any number. Belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,11 @@
 #include "caffe/net_file.h"
 #include "caffe/solver_state_file.h"
 #include "nn/conv_chooser.h"
+#include "nn/exact_sums.h"
 #include "nn/param_store.h"
 #include "nn/solver.h"
 #include "nn/solver_def.h"
+#include "train/loss_window.h"
 #include "train/model.h"
 #include "train/sidecar.h"
 
@@ -40,6 +42,9 @@ struct TrainerOptions {
   std::size_t bytes_max = 0;   // For everything the run keeps in memory; 0: no limit.
   int loader_threads = 1;
   std::int64_t stop = 0;  // The iteration to end at; 0: the solver's max_iter.
+  // Gradients of so many images at a time are added up exactly (nn/exact_sums.h), and nothing is
+  // chosen by measuring: the same bits as on a cluster with the same unit. 0: as fast as it can.
+  std::int64_t unit = 0;
 };
 
 class Trainer {
@@ -73,10 +78,11 @@ class Trainer {
   const nn::SolverDef& solver_def() const { return solver_->def(); }
   std::int64_t iteration() const { return solver_->iteration(); }
   float rate() const { return solver_->rate(); }
-  double loss() const { return losses_.empty() ? 0 : losses_.back(); }
+  double loss() const { return losses_.last(); }
   // The average over the last average_loss iterations.
-  double smoothed_loss() const;
-  std::int64_t batch() const { return train_->batch(); }
+  double smoothed_loss() const { return losses_.mean(); }
+  std::int64_t batch() const { return train_->batch() * units_; }
+  std::int64_t unit() const { return options_.unit; }
   std::int64_t images_per_step() const { return train_->batch() * solver_def().iter_size; }
 
   Model& train_model() { return *train_; }
@@ -100,9 +106,10 @@ class Trainer {
       : options_(options), parallel_(parallel), params_(std::make_unique<nn::ParamStore>()) {}
 
   Status OpenModels(TrainerSetup& setup, const ReadFile& read);
+  // Makes the solver's batches units of options_.unit images, and more of them.
+  Status CutIntoUnits();
   Status BuildModels(nn::ConvChooser& chooser);
   Status BuildTrain(std::size_t bytes_max, nn::ConvChooser& chooser);
-  Status RestoreHistory(std::string_view file, const caffe::SolverStateFile& state);
 
   TrainerOptions options_;
   Parallel& parallel_;
@@ -111,8 +118,10 @@ class Trainer {
   std::unique_ptr<Model> train_;
   std::vector<std::unique_ptr<Model>> tests_;
   std::unique_ptr<nn::Solver> solver_;
-  std::vector<double> losses_;  // The last average_loss ones.
-  bool feeding_ = false;        // Loaders run: from the first Step or Test on.
+  std::int64_t units_ = 1;  // Of a batch.
+  std::optional<nn::ExactSums> exact_;
+  LossWindow losses_{1};  // Of average_loss iterations.
+  bool feeding_ = false;  // Loaders run: from the first Step or Test on.
   std::optional<Sidecar> start_;
 };
 
