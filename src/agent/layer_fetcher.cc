@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "llm/layer_file.h"
+#include "pipeline/mapped_layer.h"
 
 namespace shoal::agent {
 namespace {
@@ -15,12 +15,6 @@ constexpr Duration kTickInterval = std::chrono::milliseconds(250);
 constexpr std::size_t kFailuresMax = 40;
 // Whatever came over the network came as it was sent: a head that sends wrong bytes has them so.
 constexpr std::size_t kWrongFromHeadMax = 3;
-
-// A layer and the bytes that it refers to.
-struct MappedLayer {
-  std::shared_ptr<const pipeline::LayerBytes> bytes;
-  llm::Layer layer;
-};
 
 // Enough of its name for `shoal cache`.
 std::string ShortName(const wire::pb::LayerFile& layer) {
@@ -220,10 +214,8 @@ void LayerFetcher::Tick() {
 Result<Layers> LayerFetcher::Map() {
   Layers layers;
   for (std::shared_ptr<const pipeline::LayerBytes>& bytes : found_) {
-    const auto mapped = std::make_shared<MappedLayer>();
-    mapped->bytes = std::move(bytes);
-    SHOAL_ASSIGN_OR_RETURN(mapped->layer, llm::ReadLayer("layer", mapped->bytes->bytes(), config_));
-    layers.emplace_back(mapped, &mapped->layer);
+    SHOAL_ASSIGN_OR_RETURN(auto layer, pipeline::MapLayer(std::move(bytes), config_));
+    layers.push_back(std::move(layer));
   }
   return layers;
 }

@@ -9,7 +9,8 @@ class Probe {
  public:
   virtual ~Probe() = default;
 
-  // Fills in what the machine's sensors say; those that it does not have stay absent.
+  // Fills in what the machine's sensors say; those that it does not have stay absent, and those
+  // that say what cannot be are NaN.
   virtual void Read(wire::pb::Telemetry& telemetry) = 0;
 };
 

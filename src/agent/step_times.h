@@ -1,8 +1,12 @@
-// StepTimes: how long a node takes for a batch, against the best it could lately. The one sensor of
-// throttling that every phone has.
+// StepTimes: how long a node takes for a batch, against what its profile promises for it and
+// against the best it could lately. The one sensor of throttling that every phone has.
+//
+// Times are compared as shares of what is promised, so that batches of any size, and of any layers,
+// tell about the same thing.
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <optional>
 
@@ -12,10 +16,13 @@ namespace shoal::agent {
 
 class StepTimes {
  public:
-  // A batch of `rows` rows took `time`.
-  void Add(std::size_t rows, Duration time);
-  // Forgets: other layers take another time.
-  void Clear() { *this = {}; }
+  // A batch of `rows` rows took `time`, and should have taken `promised` seconds.
+  void Add(std::size_t rows, Duration time, double promised);
+
+  // What the last two seconds of work, or the last eight batches if these took longer, took
+  // against what was promised for them: 2 is twice as long. One batch that took longer than any
+  // other does not count: it is a hiccup. Nothing: too few batches.
+  std::optional<double> Slowness() const;
 
   // The last times against the best ones of batches of the same size: 1 is as fast as ever, 2 takes
   // twice as long. Nothing: too few batches.
@@ -24,11 +31,17 @@ class StepTimes {
  private:
   struct Size {
     std::size_t count = 0;
-    double best = 0;  // Seconds. Rises slowly, so that one lucky moment is forgotten in the end.
+    double best = 0;  // Of what was promised. Rises slowly: one lucky moment is forgotten.
     double recent = 0;
+  };
+  struct Batch {
+    double seconds = 0;
+    double promised = 0;
   };
   std::map<std::size_t, Size> sizes_;  // By the next power of two.
   std::size_t last_ = 0;
+  std::deque<Batch> lately_;
+  double lately_seconds_ = 0;
 };
 
 }  // namespace shoal::agent

@@ -8,8 +8,11 @@ namespace {
 
 using std::chrono::milliseconds;
 
-void AddMany(StepTimes& times, int count, std::size_t rows, Duration time) {
-  for (int i = 0; i < count; ++i) times.Add(rows, time);
+constexpr double kPromised = 0.01;
+
+void AddMany(StepTimes& times, int count, std::size_t rows, Duration time,
+             double promised = kPromised) {
+  for (int i = 0; i < count; ++i) times.Add(rows, time, promised);
 }
 
 TEST(StepTimesTest, AFewBatchesSayNothing) {
@@ -17,7 +20,7 @@ TEST(StepTimesTest, AFewBatchesSayNothing) {
   EXPECT_FALSE(times.Throttle().has_value());
   AddMany(times, 7, 1, milliseconds(10));
   EXPECT_FALSE(times.Throttle().has_value());
-  times.Add(1, milliseconds(10));
+  times.Add(1, milliseconds(10), kPromised);
   ASSERT_TRUE(times.Throttle().has_value());
   EXPECT_NEAR(*times.Throttle(), 1.0, 0.01);
 }
@@ -25,7 +28,7 @@ TEST(StepTimesTest, AFewBatchesSayNothing) {
 TEST(StepTimesTest, HeatIsSeenAndAHiccupIsNot) {
   StepTimes times;
   AddMany(times, 50, 1, milliseconds(10));
-  times.Add(1, milliseconds(20));
+  times.Add(1, milliseconds(20), kPromised);
   EXPECT_LT(*times.Throttle(), 1.2);
   AddMany(times, 40, 1, milliseconds(20));
   EXPECT_GT(*times.Throttle(), 1.9);
@@ -42,32 +45,72 @@ TEST(StepTimesTest, BatchesAreComparedWithThoseOfTheirSize) {
   // 33 to 64 rows are one size.
   AddMany(times, 30, 33, milliseconds(400));
   EXPECT_GT(*times.Throttle(), 1.9);
-  times.Add(1, milliseconds(10));
+  times.Add(1, milliseconds(10), kPromised);
   EXPECT_NEAR(*times.Throttle(), 1.0, 0.01) << "of the size that came last";
 }
 
 TEST(StepTimesTest, TheBestIsForgottenInTheEnd) {
   StepTimes times;
-  times.Add(1, milliseconds(1));  // One lucky moment.
+  times.Add(1, milliseconds(1), kPromised);  // One lucky moment.
   AddMany(times, 100, 1, milliseconds(10));
   EXPECT_GT(*times.Throttle(), 8.0);
   AddMany(times, 40'000, 1, milliseconds(10));
   EXPECT_NEAR(*times.Throttle(), 1.0, 0.01);
 }
 
-TEST(StepTimesTest, AfterClearNothingIsKnown) {
+TEST(StepTimesTest, OtherLayersAreNoOtherSpeed) {
   StepTimes times;
-  AddMany(times, 20, 1, milliseconds(10));
-  times.Clear();
+  AddMany(times, 100, 1, milliseconds(10), 0.005);
+  EXPECT_NEAR(*times.Slowness(), 2.0, 1e-9);
+  AddMany(times, 100, 1, milliseconds(30), 0.015);
+  EXPECT_NEAR(*times.Slowness(), 2.0, 1e-9);
+  EXPECT_NEAR(*times.Throttle(), 1.0, 0.01);
+}
+
+TEST(StepTimesTest, SlownessIsOfTheLastTwoSecondsOfWork) {
+  StepTimes times;
+  AddMany(times, 7, 1, milliseconds(10));
+  EXPECT_FALSE(times.Slowness().has_value());
+  AddMany(times, 1000, 1, milliseconds(10));
+  EXPECT_NEAR(*times.Slowness(), 1.0, 1e-9);
+  AddMany(times, 33, 1, milliseconds(30));
+  EXPECT_NEAR(*times.Slowness(), 2.0 / 1.34, 0.05) << "half of it";
+  AddMany(times, 40, 1, milliseconds(30));
+  EXPECT_NEAR(*times.Slowness(), 3.0, 1e-9);
+  // Batches of seconds: the last eight.
+  AddMany(times, 8, 64, milliseconds(4000), 2);
+  EXPECT_NEAR(*times.Slowness(), 2.0, 1e-9);
+}
+
+TEST(StepTimesTest, OneLongBatchIsNoSlowness) {
+  StepTimes times;
+  AddMany(times, 100, 1, milliseconds(10));
+  times.Add(1, milliseconds(1500), kPromised);
+  EXPECT_NEAR(*times.Slowness(), 1.0, 1e-9);
+}
+
+// A quota of CPU time: most batches do not notice, some wait for the next period.
+TEST(StepTimesTest, BreaksBetweenBatchesAreSlowness) {
+  StepTimes times;
+  for (int period = 0; period < 40; ++period) {
+    AddMany(times, 2, 1, milliseconds(10));
+    times.Add(1, milliseconds(80), kPromised);
+  }
+  EXPECT_NEAR(*times.Slowness(), 100.0 / 30, 0.2);
+}
+
+TEST(StepTimesTest, WithoutAPromiseNothingIsSaid) {
+  StepTimes times;
+  AddMany(times, 20, 1, milliseconds(10), 0);
+  EXPECT_FALSE(times.Slowness().has_value());
   EXPECT_FALSE(times.Throttle().has_value());
-  AddMany(times, 20, 1, milliseconds(30));
-  EXPECT_NEAR(*times.Throttle(), 1.0, 0.01) << "other layers take another time";
 }
 
 TEST(StepTimesTest, AClockThatDoesNotMoveSaysNothing) {
   StepTimes times;
   AddMany(times, 20, 0, Duration{0});
   EXPECT_FALSE(times.Throttle().has_value());
+  EXPECT_FALSE(times.Slowness().has_value());
 }
 
 }  // namespace

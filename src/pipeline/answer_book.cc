@@ -53,6 +53,7 @@ void AnswerBook::Forget(AnswerEvents* events) {
   for (auto& [id, answer] : answers_) {
     std::erase_if(answer.listeners, [&](const Listener& l) { return l.events == events; });
   }
+  std::erase_if(parting_, [&](const auto& parting) { return parting.first == events; });
 }
 
 const AnswerRecord* AnswerBook::Find(const std::string& id) const {
@@ -77,6 +78,42 @@ void AnswerBook::End(const std::string& id, AnswerEnd how, const Status& status)
   Save(answers_.at(id));
   ended_.push_back(id);
   DeliverLater(id);
+}
+
+bool AnswerBook::Restart(const std::string& id, const Status& why) {
+  const auto found = answers_.find(id);
+  if (found == answers_.end()) return false;
+  Answer& answer = found->second;
+  AnswerRecord& record = answer.record;
+  if (record.ended && record.how == AnswerEnd::kStopped) return false;
+  if (record.ended) std::erase(ended_, id);
+  record.tokens.clear();
+  record.ended = false;
+  record.status = {};
+  ++record.remade;
+  Save(answer);
+  for (const Listener& listener : std::exchange(answer.listeners, {})) {
+    parting_.emplace_back(listener.events, why);
+  }
+  if (!parting_.empty()) PartLater();
+  return true;
+}
+
+void AnswerBook::PartLater() {
+  clock_.CallAfter(Duration{0}, [this, alive = std::weak_ptr<int>(alive_)] {
+    // Listeners may do anything while they are told.
+    while (!alive.expired() && !parting_.empty()) {
+      const auto [events, why] = parting_.back();
+      parting_.pop_back();
+      events->OnEnd(AnswerEnd::kFailed, why);
+    }
+  });
+}
+
+void AnswerBook::SetEnergy(const std::string& id, const AnswerEnergy& energy) {
+  AnswerRecord& record = answers_.at(id).record;
+  SHOAL_CHECK(!record.ended);
+  record.energy = energy;
 }
 
 void AnswerBook::SetWaiting(const std::string& why) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -44,6 +45,11 @@ class AnswerBook {
   // Tells listeners. REQUIRES: the answer is known and has not ended.
   void Add(const std::string& id, const llm::SampledToken& token);
   void End(const std::string& id, AnswerEnd how, const Status& status);
+  // What there is of it was wrong: listeners are told that it failed, and it begins anew. False:
+  // there is no such answer, or somebody stopped it.
+  bool Restart(const std::string& id, const Status& why);
+  // Tells nobody, and is stored with what comes next. REQUIRES: as above.
+  void SetEnergy(const std::string& id, const AnswerEnergy& energy);
   // All answers that have not ended wait, or, with an empty reason, go on.
   void SetWaiting(const std::string& why);
 
@@ -59,6 +65,7 @@ class AnswerBook {
   };
 
   void DeliverLater(const std::string& id);
+  void PartLater();
   void Deliver(const std::string& id);
   bool DeliverOne(Answer& answer);
   void DropOldest();
@@ -68,7 +75,8 @@ class AnswerBook {
   AnswerStore& store_;
   const std::string model_id_;
   std::map<std::string, Answer> answers_;
-  std::deque<std::string> ended_;  // The oldest first.
+  std::deque<std::string> ended_;                          // The oldest first.
+  std::vector<std::pair<AnswerEvents*, Status>> parting_;  // Who is to be told that it failed.
   std::string waiting_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };

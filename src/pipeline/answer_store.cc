@@ -43,6 +43,12 @@ std::string EncodeAnswer(const AnswerRecord& record, const std::string& model_id
   out.set_code(static_cast<std::uint32_t>(record.status.code()));
   out.set_message(std::string(record.status.message()));
   out.set_model_id(model_id);
+  out.set_remade(record.remade);
+  wire::pb::StoredAnswer::Energy& energy = *out.mutable_energy();
+  energy.set_joules(record.energy.joules);
+  energy.set_work(record.energy.work);
+  energy.set_work_covered(record.energy.work_covered);
+  energy.set_estimated(record.energy.estimated);
   return out.SerializeAsString();
 }
 
@@ -56,6 +62,7 @@ Result<StoredAnswer> DecodeAnswer(std::string_view bytes) {
   }
   StoredAnswer stored;
   stored.model_id = in.model_id();
+  stored.record.remade = in.remade();
   AnswerRecord& record = stored.record;
   Question& question = record.question;
   question.id = in.id();
@@ -84,6 +91,10 @@ Result<StoredAnswer> DecodeAnswer(std::string_view bytes) {
   }
   record.ended = in.ended();
   record.how = static_cast<AnswerEnd>(in.how());
+  record.energy = {.joules = in.energy().joules(),
+                   .work = in.energy().work(),
+                   .work_covered = in.energy().work_covered(),
+                   .estimated = in.energy().estimated()};
   if (in.code() != 0) record.status = Status(static_cast<Code>(in.code()), in.message());
   return stored;
 }

@@ -34,6 +34,10 @@ AnswerRecord EveryField() {
   record.ended = true;
   record.how = AnswerEnd::kFailed;
   record.status = Status(Code::kUnavailable, "no phones");
+  record.energy.joules = 1.5;
+  record.energy.work = 8;
+  record.energy.work_covered = 4;
+  record.energy.estimated = true;
   return record;
 }
 
@@ -58,6 +62,9 @@ TEST(AnswerStoreTest, EveryFieldComesBack) {
   EXPECT_EQ(sampling.repetition_penalty, expected.repetition_penalty);
   EXPECT_EQ(sampling.presence_penalty, expected.presence_penalty);
   EXPECT_EQ(sampling.frequency_penalty, expected.frequency_penalty);
+  EXPECT_EQ(stored->record.energy.joules, record.energy.joules);
+  EXPECT_EQ(stored->record.energy.covered(), 0.5);
+  EXPECT_TRUE(stored->record.energy.estimated);
   EXPECT_EQ(sampling.logit_bias, expected.logit_bias);
   EXPECT_EQ(sampling.seed, expected.seed);
   EXPECT_EQ(sampling.top_logprobs, expected.top_logprobs);

@@ -48,6 +48,16 @@ class AnswerEvents {
   virtual void OnWaiting(const std::string& why) = 0;
 };
 
+// What the nodes took to make an answer, as far as that is known.
+struct AnswerEnergy {
+  double joules = 0;
+  double work = 0;          // Rows times layers, …
+  double work_covered = 0;  // … by nodes whose power was known: the joules are theirs.
+  bool estimated = false;   // Some of that power was not measured.
+
+  double covered() const { return work > 0 ? work_covered / work : 0; }
+};
+
 // What the head holds of an answer.
 struct AnswerRecord {
   Question question;
@@ -55,6 +65,8 @@ struct AnswerRecord {
   bool ended = false;
   AnswerEnd how = AnswerEnd::kStopped;
   Status status;
+  std::uint32_t remade = 0;  // How often it was begun anew, because it was wrong.
+  AnswerEnergy energy;       // So far.
 };
 
 class Answers {

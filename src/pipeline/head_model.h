@@ -32,6 +32,7 @@ class HeadModel {
 
   std::size_t dim() const { return head_.dim(); }
   std::size_t vocab() const { return head_.vocab(); }
+  Parallel& parallel() const { return parallel_; }
 
   std::vector<std::uint16_t> Embed(std::span<const std::int32_t> tokens);
 

@@ -71,15 +71,15 @@ void LiveSequence::Returned(const Window& window, std::span<const llm::SampledTo
   confirmed_ = std::max(confirmed_, std::min(end, history_.size() - 1));
 }
 
-void LiveSequence::Restart(bool kept) {
+void LiveSequence::Restart(Kept kept) {
   ++attempt_;
   ahead_.clear();
   windows_ = 0;
-  if (!kept || !whole_) confirmed_ = 0;
+  if (kept == Kept::kNone || !whole_) confirmed_ = 0;
   whole_ = false;
   sent_ = confirmed_;
   replayed_ = 0;
-  replay_end_ = confirmed_;
+  replay_end_ = kept == Kept::kAll ? 0 : confirmed_;
 }
 
 }  // namespace shoal::pipeline

@@ -53,9 +53,10 @@ class LiveSequence {
   // guessed wrong. Adds them to the history. REQUIRES: Counts(window).
   void Returned(const Window& window, std::span<const llm::SampledToken> drawn);
 
-  // The pipeline broke. `kept`: some stages still hold what every stage held; others must see the
-  // positions that they all had again. Otherwise all is fed again.
-  void Restart(bool kept);
+  // The pipeline broke. Which of its stages still hold what every stage held: the others must see
+  // the positions that they all had again, and if there are no such stages, all is fed again.
+  enum class Kept : std::uint8_t { kNone, kSome, kAll };
+  void Restart(Kept kept);
 
   // Positions that every stage of this pipeline holds, as far as results have told.
   std::size_t confirmed() const { return confirmed_; }

@@ -150,7 +150,7 @@ TEST(LiveSequenceTest, WhatEveryStageHeldIsReplayedAndTheRestFed) {
   const Window first = live.Feed(4, 0);
   const Window lost = live.Feed(4, 0);
   live.Returned(first, {});
-  live.Restart(true);
+  live.Restart(LiveSequence::Kept::kSome);
   EXPECT_FALSE(live.Counts(lost));
   ASSERT_TRUE(live.Replaying());
   const Window replay = live.Replay(3);
@@ -168,20 +168,30 @@ TEST(LiveSequenceTest, WhatEveryStageHeldIsReplayedAndTheRestFed) {
 TEST(LiveSequenceTest, WhenNothingIsKeptAllIsFedAgain) {
   LiveSequence live({1, 2, 3});
   live.Returned(live.Feed(9, 0), Drawn({4}));
-  live.Restart(false);
+  live.Restart(LiveSequence::Kept::kNone);
   EXPECT_FALSE(live.Replaying());
   EXPECT_EQ(live.confirmed(), 0U);
   EXPECT_EQ(live.Feed(9, 0).tokens, (Tokens{1, 2, 3, 4}));
 }
 
+TEST(LiveSequenceTest, StagesThatKeptAllSeeNothingAgain) {
+  LiveSequence live({1, 2, 3});
+  live.Returned(live.Feed(9, 0), Drawn({4}));
+  live.Restart(LiveSequence::Kept::kAll);
+  EXPECT_FALSE(live.Replaying());
+  const Window next = live.Feed(9, 0);
+  EXPECT_EQ(next.begin, 3U);
+  EXPECT_EQ(next.tokens, Tokens{4});
+}
+
 TEST(LiveSequenceTest, ARestartBeforeAnythingCameBackFeedsAllAgain) {
   LiveSequence live({1, 2, 3});
   live.Returned(live.Feed(9, 0), Drawn({4}));
-  live.Restart(true);
+  live.Restart(LiveSequence::Kept::kSome);
   ASSERT_TRUE(live.Replaying());
   live.Replay(2);
   // Of the new stages nobody knows how far they got.
-  live.Restart(true);
+  live.Restart(LiveSequence::Kept::kSome);
   EXPECT_FALSE(live.Replaying());
   const Window all = live.Feed(9, 0);
   EXPECT_EQ(all.begin, 0U);
@@ -230,7 +240,7 @@ class Journey {
       stages_[gone] = {};
     }
     cold_ = gone + 1;
-    live_.Restart(gone < stages_.size());
+    live_.Restart(gone < stages_.size() ? LiveSequence::Kept::kSome : LiveSequence::Kept::kNone);
   }
 
   void Send() {

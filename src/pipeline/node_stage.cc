@@ -34,13 +34,15 @@ Status NodeStage::Assign(const StageSpec& spec,
   const bool same = spec.model == spec_.model && spec.kv == spec_.kv;
   spec_ = spec;
   std::int64_t at = spec.range.first;
+  const auto between = [&](const LayerRange& range) {
+    const auto from = layers.begin() + (range.first - spec.range.first);
+    return std::vector(from, from + range.size());
+  };
   const auto add_new = [&](std::int64_t end) -> Status {
     if (at == end) return {};
-    const auto from = layers.begin() + (at - spec.range.first);
     Part part;
     part.range = {at, end};
-    SHOAL_ASSIGN_OR_RETURN(part.stage,
-                           llm::Stage::Make({from, from + (end - at)}, spec.config, spec.kv));
+    SHOAL_ASSIGN_OR_RETURN(part.stage, llm::Stage::Make(between(part.range), spec.config, spec.kv));
     part.cache = std::make_unique<llm::KvCache>(
         part.stage.kv_shape(), (spec.positions + llm::kPagePositions - 1) / llm::kPagePositions);
     parts_.push_back(std::move(part));
@@ -48,13 +50,27 @@ Status NodeStage::Assign(const StageSpec& spec,
     return {};
   };
   for (Part& part : old) {
-    if (!same || !spec.range.Contains(part.range)) continue;
-    SHOAL_RETURN_IF_ERROR(add_new(part.range.first));
+    const LayerRange common = part.range.Common(spec.range);
+    // Parts without sequences are better made anew: as one, if they are neighbours.
+    if (!same || common.size() <= 0 || part.sequences.empty()) continue;
+    SHOAL_RETURN_IF_ERROR(add_new(common.first));
+    SHOAL_RETURN_IF_ERROR(Cut(part, common, between(common)));
     part.kept = true;
-    at = part.range.end;
+    at = common.end;
     parts_.push_back(std::move(part));
   }
   return add_new(spec.range.end);
+}
+
+Status NodeStage::Cut(Part& part, const LayerRange& range,
+                      std::vector<std::shared_ptr<const llm::Layer>> layers) const {
+  if (part.range == range) return {};
+  SHOAL_ASSIGN_OR_RETURN(part.stage, llm::Stage::Make(std::move(layers), spec_.config, spec_.kv));
+  SHOAL_RETURN_IF_ERROR(
+      part.cache->KeepLayers(static_cast<std::size_t>(range.first - part.range.first),
+                             static_cast<std::size_t>(range.size())));
+  part.range = range;
+  return {};
 }
 
 std::vector<LayerRange> NodeStage::Kept() const {
@@ -82,7 +98,7 @@ Status NodeStage::Prepare(Part& part, const wire::Batch& batch,
   return {};
 }
 
-Status NodeStage::Apply(wire::Batch& batch, Parallel& parallel) {
+Status NodeStage::Apply(wire::Batch& batch, Parallel& parallel, const Witness& witness) {
   if (batch.dim != static_cast<std::uint64_t>(spec_.config.dim)) {
     return {Code::kInvalidArgument, "rows of " + std::to_string(batch.dim) + " numbers, not " +
                                         std::to_string(spec_.config.dim)};
@@ -96,6 +112,7 @@ Status NodeStage::Apply(wire::Batch& batch, Parallel& parallel) {
     SHOAL_RETURN_IF_ERROR(Prepare(part, batch, rows));
     part.stage.Forward(batch.rows, rows, parallel);
   }
+  if (witness) witness(batch);
   if (++batch.stage > batch.last) KeepWanted(batch);
   return {};
 }
@@ -104,15 +121,6 @@ std::size_t NodeStage::pages_used() const {
   std::size_t pages = 0;
   for (const Part& part : parts_) pages += part.cache->pages_used();
   return pages;
-}
-
-double LayerOperations(const llm::ModelConfig& config) {
-  const auto dim = static_cast<double>(config.dim);
-  const double ff = config.experts > 0 ? static_cast<double>(config.experts_used) *
-                                             static_cast<double>(config.expert_ff_dim)
-                                       : static_cast<double>(config.ff_dim);
-  return dim * (2.0 * static_cast<double>(config.q_dim()) +
-                2.0 * static_cast<double>(config.kv_dim()) + 3.0 * ff);
 }
 
 }  // namespace shoal::pipeline

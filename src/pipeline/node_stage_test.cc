@@ -145,13 +145,65 @@ TEST_F(NodeStageTest, ARangeThatGrowsKeepsWhatItHeld) {
   EXPECT_EQ(follows.rows, expected);
 }
 
-TEST_F(NodeStageTest, ARangeThatIsCutOrOfAnotherModelKeepsNothing) {
+TEST_F(NodeStageTest, ARangeThatIsCutKeepsTheRest) {
+  // Of two pages and of sequences that share none.
+  const wire::Batch prompts = Rows({{1, 0, 70, 70}, {2, 0, 5, 5}});
+  const wire::Batch next = Rows({{1, 70, 1, 1}, {2, 5, 2, 2}});
+  NodeStage whole;
+  Assign(whole, {0, kLayers});
+  Apply({&whole}, prompts);
+  const std::vector<std::uint16_t> expected = Apply({&whole}, next);
+  for (const LayerRange rest : {LayerRange{0, 3}, {1, kLayers}, {1, 3}, {2, 3}}) {
+    NodeStage before;
+    NodeStage cut;
+    NodeStage after;
+    std::vector<NodeStage*> stages;
+    wire::Batch rows = prompts;
+    rows.last = 2;
+    if (rest.first > 0) {
+      Assign(before, {0, rest.first});
+      stages.push_back(&before);
+      ASSERT_TRUE(before.Apply(rows, serial_).ok());
+    }
+    stages.push_back(&cut);
+    Assign(cut, {0, kLayers});
+    Apply({&cut}, prompts);
+    Assign(cut, rest);
+    EXPECT_EQ(cut.Kept(), std::vector<LayerRange>{rest});
+    EXPECT_EQ(cut.pages_used(), 3U);
+    // What is no longer here is elsewhere, and has seen it all.
+    NodeStage again;
+    Assign(again, rest);
+    ASSERT_TRUE(again.Apply(rows, serial_).ok());
+    if (rest.end < kLayers) {
+      Assign(after, {rest.end, kLayers});
+      stages.push_back(&after);
+      ASSERT_TRUE(after.Apply(rows, serial_).ok());
+    }
+    EXPECT_EQ(Apply(stages, next), expected) << "[" << rest.first << "," << rest.end << ")";
+  }
+}
+
+TEST_F(NodeStageTest, ARangeThatMovesKeepsWhatIsInBoth) {
   NodeStage stage;
   Assign(stage, {0, 3});
   Apply({&stage}, Rows({{1, 0, 4, 1}}));
   Assign(stage, {1, 4});
+  EXPECT_EQ(stage.Kept(), (std::vector<LayerRange>{{1, 3}}));
+  EXPECT_EQ(stage.pages_used(), 1U);
+  wire::Batch next = Rows({{1, 4, 1, 1}});
+  EXPECT_EQ(stage.Apply(next, serial_).code(), Code::kNotFound) << "the new layer has nothing";
+  Assign(stage, {0, 1});
   EXPECT_TRUE(stage.Kept().empty());
   EXPECT_EQ(stage.pages_used(), 0U);
+}
+
+TEST_F(NodeStageTest, NothingIsKeptOfAnotherModelOrWithoutSequences) {
+  NodeStage stage;
+  Assign(stage, {1, 4});
+  Assign(stage, {1, 4});
+  EXPECT_TRUE(stage.Kept().empty());
+  Apply({&stage}, Rows({{1, 0, 4, 1}}));
   Assign(stage, {1, 4});
   EXPECT_EQ(stage.Kept(), (std::vector<LayerRange>{{1, 4}}));
   Assign(stage, {1, 4}, 256, "another");

@@ -12,14 +12,6 @@ namespace {
 double Speed(double value) { return value >= 1 ? std::min(value, 1e18) : 1; }
 double Latency(double value) { return value >= 0 ? std::min(value, 1e3) : 0; }
 
-double Work(const LayerCost& layer, const PlanSpeeds& speeds, double rows) {
-  const auto all = static_cast<double>(layer.weight_bytes);
-  const double read =
-      layer.row_bytes == 0 ? all : std::min(all, rows * static_cast<double>(layer.row_bytes));
-  return std::max(read / Speed(speeds.weight_bytes_per_second),
-                  2 * rows * layer.multiply_adds / Speed(speeds.operations_per_second));
-}
-
 // As many as there can be: a sum of them must not wrap round.
 constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 50U;
 
@@ -38,6 +30,14 @@ bool SameCost(const LayerCost& a, const LayerCost& b) {
 }
 
 }  // namespace
+
+double LayerSeconds(const LayerCost& layer, const PlanSpeeds& speeds, double rows) {
+  const auto all = static_cast<double>(layer.weight_bytes);
+  const double read =
+      layer.row_bytes == 0 ? all : std::min(all, rows * static_cast<double>(layer.row_bytes));
+  return std::max(read / Speed(speeds.weight_bytes_per_second),
+                  2 * rows * layer.multiply_adds / Speed(speeds.operations_per_second));
+}
 
 PlanCosts::PlanCosts(const PlanModel& model, const PlanCluster& cluster)
     : model_(model), cluster_(cluster) {
@@ -63,7 +63,7 @@ PlanCosts::PlanCosts(const PlanModel& model, const PlanCluster& cluster)
 }
 
 double PlanCosts::Layer(std::size_t node, std::size_t layer, double rows) const {
-  return Work(model_.layers[layer], cluster_.nodes[node].speeds, rows);
+  return LayerSeconds(model_.layers[layer], cluster_.nodes[node].speeds, rows);
 }
 
 double PlanCosts::Link(std::size_t node, double rows) const {
@@ -85,7 +85,9 @@ double PlanCosts::Hop(std::size_t from, std::size_t to, double rows) const {
   return at->latency + Link(from, rows) + Link(to, rows);
 }
 
-double PlanCosts::Head(double rows) const { return Work(model_.output, cluster_.head, rows); }
+double PlanCosts::Head(double rows) const {
+  return LayerSeconds(model_.output, cluster_.head, rows);
+}
 
 double PlanCosts::Stage(const PlacedStage& stage, double rows) const {
   double sum = 0;

@@ -35,6 +35,9 @@ struct PlanModel {
   std::vector<LayerCost> layers;
   LayerCost output;             // The head's.
   std::uint64_t positions = 0;  // Of which every stage keeps keys and values.
+  // So many of the first and of the last layers are for trusted nodes only: rows near the ends say
+  // most about prompts and answers.
+  std::size_t trusted_ends = 0;
   std::uint64_t dim = 0;
 };
 
@@ -51,6 +54,7 @@ struct PlanNode {
   double latency = 0;                // To the head, one way, in seconds.
   double link_bytes_per_second = 0;  // 0: not known, costs nothing.
   bool avoid = false;                // Only if it must be.
+  bool trusted = false;              // May hold the ends of the model.
 };
 
 // A pair whose latency was measured, one way, in seconds.
@@ -65,6 +69,9 @@ struct PlanCluster {
   std::vector<PlanLink> links;
   PlanSpeeds head;
 };
+
+// What `rows` rows take in a layer: stage(r) above is the sum of these.
+double LayerSeconds(const LayerCost& layer, const PlanSpeeds& speeds, double rows);
 
 // A stage, with its node's place in PlanCluster::nodes.
 struct PlacedStage {
@@ -90,6 +97,14 @@ class PlanCosts {
   std::uint64_t AllBytes() const { return bytes_.back(); }
   // Whether all layers cost the same, so that only the pairs' latencies make an order matter.
   bool uniform() const { return uniform_; }
+
+  // Whether the node may hold these layers, as far as trust goes.
+  bool Trusted(std::size_t node, const LayerRange& range) const {
+    return cluster_.nodes[node].trusted || model_.trusted_ends == 0 ||
+           (range.first >= static_cast<std::int64_t>(model_.trusted_ends) &&
+            range.end + static_cast<std::int64_t>(model_.trusted_ends) <=
+                static_cast<std::int64_t>(layers()));
+  }
 
   // Whether latencies between it and other nodes were measured.
   bool Linked(std::size_t node) const { return linked_[node]; }

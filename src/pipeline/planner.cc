@@ -30,6 +30,13 @@ Status TooLittleMemory(const PlanCosts& costs) {
   for (const PlanNode& node : costs.cluster().nodes) {
     there += std::min(node.memory_bytes, needed);
   }
+  const std::size_t ends = costs.model().trusted_ends;
+  if (needed <= there && ends > 0) {
+    return {Code::kResourceExhausted,
+            "the first and the last " + std::to_string(ends) +
+                " layers are for trusted nodes, and those that are here cannot carry them: "
+                "`shoal nodes set NODE --trusted`"};
+  }
   return {Code::kResourceExhausted,
           "the model takes " + Megabytes(needed) + " MB, the nodes that are here have " +
               Megabytes(there) + " MB for it" +
@@ -171,6 +178,26 @@ std::optional<double> ObjectiveSeconds(const PlanModel& model, const PlanCluster
   const PlanWish possible = Possible(wish);
   const PlanCosts costs(model, cluster);
   return RouteSearch(costs, possible).Score(*placed, possible.users);
+}
+
+std::optional<std::vector<RouteStage>> Recut(const PlanModel& model, const PlanCluster& cluster,
+                                             const PlanWish& wish,
+                                             const std::vector<RouteStage>& stages) {
+  const std::optional<std::vector<PlacedStage>> placed = Place(cluster, stages);
+  if (!placed || placed->size() > model.layers.size()) return std::nullopt;
+  const PlanWish possible = Possible(wish);
+  const PlanCosts costs(model, cluster);
+  std::vector<std::size_t> order;
+  for (const PlacedStage& stage : *placed) order.push_back(stage.node);
+  RouteSearch search(costs, possible);
+  FoundRoute found = search.BestInOrder(order, possible.users, order.size());
+  if (found.stages.empty()) return std::nullopt;
+  MakeEven(costs, possible, search, found.stages);
+  std::vector<RouteStage> recut;
+  for (const PlacedStage& stage : found.stages) {
+    recut.push_back({cluster.nodes[stage.node].id, stage.range});
+  }
+  return recut;
 }
 
 std::optional<Prediction> Predict(const PlanModel& model, const PlanCluster& cluster,

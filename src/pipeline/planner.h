@@ -72,6 +72,12 @@ Result<ClusterPlan> PlanPipelines(const PlanModel& model, const PlanCluster& clu
 std::optional<double> ObjectiveSeconds(const PlanModel& model, const PlanCluster& cluster,
                                        const PlanWish& wish, const std::vector<RouteStage>& stages);
 
+// The same nodes in the same order, each with one layer at least, cut as the wish has it. Nothing:
+// a node is not in `cluster`, or the layers do not fit.
+std::optional<std::vector<RouteStage>> Recut(const PlanModel& model, const PlanCluster& cluster,
+                                             const PlanWish& wish,
+                                             const std::vector<RouteStage>& stages);
+
 // What such a pipeline will give. Nothing: a node of it is not in `cluster`.
 std::optional<Prediction> Predict(const PlanModel& model, const PlanCluster& cluster,
                                   const PlanWish& wish, const std::vector<RouteStage>& stages);

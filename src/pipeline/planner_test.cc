@@ -52,6 +52,25 @@ TEST(Planner, SaysWhatIsMissing) {
             "it, in pieces too small for its layers");
 }
 
+TEST(Planner, TheEndsAreForTrustedNodes) {
+  for (const std::size_t stages : {0U, 2U, 4U}) {
+    Case c = PlainCase(6, 160'000'000);
+    c.model.trusted_ends = 1;
+    c.wish.stages = stages;
+    EXPECT_NE(Failure(c).find("are for trusted nodes"), std::string::npos);
+    c.cluster.nodes[2].trusted = true;
+    EXPECT_NE(Failure(c).find("are for trusted nodes"), std::string::npos) << "one is not enough";
+    c.cluster.nodes[3].trusted = true;
+    const Result<ClusterPlan> plan = PlanPipelines(c.model, c.cluster, c.wish);
+    ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+    ExpectSound(c, *plan);
+    const std::vector<RouteStage>& route = plan->replicas.front().stages;
+    for (const NodeId node : {route.front().node, route.back().node}) {
+      EXPECT_TRUE(node == c.cluster.nodes[2].id || node == c.cluster.nodes[3].id);
+    }
+  }
+}
+
 TEST(Planner, RefusesWhatMakesNoSense) {
   Case c = PlainCase(2, 1'000'000'000);
   c.cluster.nodes[1].id = c.cluster.nodes[0].id;

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "kernels/revision.h"
+#include "wire/row_hash.h"
 
 namespace shoal::pipeline {
 namespace {
@@ -43,7 +44,10 @@ void Replica::Start(Route route, std::size_t cold) {
   step_ = 0;
   durations_.clear();
   running_ = true;
-  const bool kept = cold_ < route_.stages.size();
+  using Kept = LiveSequence::Kept;
+  const Kept kept = cold_ == 0                     ? Kept::kAll
+                    : cold_ < route_.stages.size() ? Kept::kSome
+                                                   : Kept::kNone;
   for (auto& [id, running] : sequences_) running.live.Restart(kept);
   Pump();
 }
@@ -53,6 +57,7 @@ void Replica::Stop() {
   // Whether stages have heard that these are over is not known.
   for (const Flight& flight : flights_) {
     over_.insert(over_.end(), flight.over.begin(), flight.over.end());
+    TellBack(flight);
   }
   flights_.clear();
   returned_.clear();
@@ -67,6 +72,7 @@ void Replica::OnBatch(NodeId from, wire::Batch batch) {
     return Break({Code::kCorruption, "more batches came back than were sent"});
   }
   last_moved_ = seams_.clock.Now();
+  if (options_.observer != nullptr) options_.observer->OnReturned(batch);
   returned_.push_back(std::move(batch));
   TakeNext();
 }
@@ -161,6 +167,14 @@ Replica::Flight Replica::BuildFeed() {
   return flight;
 }
 
+// What a batch begins with.
+struct Replica::Embedded {
+  std::shared_ptr<HeadModel> model;
+  std::vector<std::int32_t> tokens;
+  std::vector<std::uint16_t> rows;
+  std::vector<std::uint64_t> hashes;  // If somebody wants them.
+};
+
 void Replica::Dispatch(Flight flight) {
   flight.step = step_++;
   flight.sent = seams_.clock.Now();
@@ -169,27 +183,30 @@ void Replica::Dispatch(Flight flight) {
   for (const FlightRun& run : flight.runs) {
     tokens.insert(tokens.end(), run.window.tokens.begin(), run.window.tokens.end());
   }
-  struct Embedded {
-    std::shared_ptr<HeadModel> model;
-    std::vector<std::int32_t> tokens;
-    std::vector<std::uint16_t> rows;
-  };
-  const auto work = std::make_shared<Embedded>(Embedded{model_, std::move(tokens), {}});
+  const auto work = std::make_shared<Embedded>(Embedded{model_, std::move(tokens), {}, {}});
   const double bytes = static_cast<double>(work->tokens.size() * model_->dim()) * 2;
   const Status submitted =
       seams_.executor.Submit({.tag = {.step = flight.step, .epoch = route_.epoch},
                               .work = {.operations = bytes, .bytes_moved = bytes},
-                              .run = [work] { work->rows = work->model->Embed(work->tokens); },
+                              .run =
+                                  [work, hash = options_.observer != nullptr] {
+                                    work->rows = work->model->Embed(work->tokens);
+                                    if (hash) {
+                                      work->hashes =
+                                          wire::RowHashes(work->rows, work->model->dim());
+                                    }
+                                  },
                               .done =
                                   [this, work, alive = std::weak_ptr<int>(alive_)](JobTag tag) {
                                     if (!alive.expired())
-                                      SendRows(tag.epoch, tag.step, std::move(work->rows));
+                                      SendRows(tag.epoch, tag.step, std::move(*work));
                                   }});
+  TellSent(flight);
   flights_.push_back(std::move(flight));
   if (!submitted.ok()) Break(submitted);
 }
 
-void Replica::SendRows(std::uint64_t epoch, std::uint64_t step, std::vector<std::uint16_t> rows) {
+void Replica::SendRows(std::uint64_t epoch, std::uint64_t step, Embedded embedded) {
   if (!running_ || epoch != route_.epoch) return;
   const auto flight = std::find_if(flights_.begin(), flights_.end(),
                                    [&](const Flight& f) { return f.step == step; });
@@ -200,7 +217,7 @@ void Replica::SendRows(std::uint64_t epoch, std::uint64_t step, std::vector<std:
   batch.arithmetic = kernels::kKernelRevision;
   batch.step = step;
   batch.stage = 0;
-  batch.last = static_cast<std::uint32_t>((flight->replay ? cold_ : route_.stages.size()) - 1);
+  batch.last = static_cast<std::uint32_t>(StagesOf(*flight).size() - 1);
   batch.dim = static_cast<std::uint32_t>(model_->dim());
   for (const FlightRun& run : flight->runs) {
     batch.runs.push_back({.sequence = run.sequence,
@@ -209,12 +226,31 @@ void Replica::SendRows(std::uint64_t epoch, std::uint64_t step, std::vector<std:
                           .wanted = static_cast<std::uint32_t>(run.window.wanted)});
   }
   batch.over = flight->over;
-  batch.rows = std::move(rows);
+  batch.rows = std::move(embedded.rows);
+  if (options_.observer != nullptr) {
+    options_.observer->OnSent(route_, batch, embedded.tokens, std::move(embedded.hashes));
+  }
   flight->left = true;
   flight->sent = seams_.clock.Now();
   const Status sent =
       seams_.network.Send(batch.to, Traffic::kActivations, wire::EncodeBatch(batch));
   if (!sent.ok()) Break(sent);
+}
+
+std::span<const RouteStage> Replica::StagesOf(const Flight& flight) const {
+  return std::span(route_.stages).first(flight.replay ? cold_ : route_.stages.size());
+}
+
+void Replica::TellSent(Flight& flight) {
+  if (watcher_ == nullptr) return;
+  for (const FlightRun& run : flight.runs) {
+    flight.rows.push_back({run.sequence, run.window.tokens.size()});
+  }
+  watcher_->OnSent(StagesOf(flight), flight.rows);
+}
+
+void Replica::TellBack(const Flight& flight) {
+  if (watcher_ != nullptr) watcher_->OnBack(StagesOf(flight), flight.rows);
 }
 
 // One at a time: what is drawn after a window depends on the one before it.
@@ -229,6 +265,7 @@ void Replica::TakeNext() {
   }
   Flight flight = std::move(flights_.front());
   flights_.pop_front();
+  TellBack(flight);
   durations_.push_back(seams_.clock.Now() - flight.sent);
   if (durations_.size() > kDurationsKept) durations_.pop_front();
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,22 @@ struct Route {
   std::vector<RouteStage> stages;
 };
 
+// Rows of one sequence in a batch.
+struct SequenceRows {
+  std::uint64_t sequence = 0;
+  std::size_t rows = 0;
+};
+
+// For those who keep accounts of who works for whom.
+class FlightWatcher {
+ public:
+  virtual ~FlightWatcher() = default;
+  // Rows begin their way through these stages; and have come back, or never will. Each OnBack is
+  // for one OnSent.
+  virtual void OnSent(std::span<const RouteStage> stages, std::span<const SequenceRows> rows) = 0;
+  virtual void OnBack(std::span<const RouteStage> stages, std::span<const SequenceRows> rows) = 0;
+};
+
 class ReplicaEvents {
  public:
   virtual ~ReplicaEvents() = default;
@@ -48,6 +65,18 @@ class ReplicaEvents {
   virtual void OnBroken(const Status& why) = 0;
 };
 
+// Somebody who keeps account of what passes.
+class BatchObserver {
+ public:
+  virtual ~BatchObserver() = default;
+  // A batch leaves for the first stage: its tokens, and the hash of each row (wire/row_hash.h).
+  virtual void OnSent(const Route& route, const wire::Batch& batch,
+                      const std::vector<std::int32_t>& tokens,
+                      std::vector<std::uint64_t> hashes) = 0;
+  // It came back from the last one.
+  virtual void OnReturned(const wire::Batch& batch) = 0;
+};
+
 struct ReplicaOptions {
   // Rows of prompts in a batch. Products are as fast with 16 as with 64 (TinyLlama, one thread: 50
   // and 53 rows/s), and the second stage begins four times sooner: a prompt of 64 tokens took 0.70
@@ -56,6 +85,7 @@ struct ReplicaOptions {
   std::size_t guesses = 0;      // Tokens guessed in a window; 0: none.
   std::size_t windows = 2;      // Of one sequence in flight.
   std::size_t guess_below = 4;  // Guesses are tried when so many sequences run, or fewer.
+  BatchObserver* observer = nullptr;
 };
 
 class Replica {
@@ -63,6 +93,8 @@ class Replica {
   // `seams` and `events` outlive it.
   Replica(const Seams& seams, std::shared_ptr<HeadModel> model, const ReplicaOptions& options,
           ReplicaEvents& events);
+  // `watcher` outlives it, or is null.
+  void SetWatcher(FlightWatcher* watcher) { watcher_ = watcher; }
 
   // A sequence to go on with, from `history`. REQUIRES: `sequence` is a new number.
   void Add(std::uint64_t sequence, std::vector<std::int32_t> history,
@@ -110,6 +142,7 @@ class Replica {
     Instant sent;
     std::vector<FlightRun> runs;
     std::vector<std::uint64_t> over;
+    std::vector<SequenceRows> rows;  // As the watcher was told.
   };
 
   void Pump();
@@ -117,9 +150,13 @@ class Replica {
   Flight BuildReplay();
   Flight BuildFeed();
   void Dispatch(Flight flight);
-  void SendRows(std::uint64_t epoch, std::uint64_t step, std::vector<std::uint16_t> rows);
+  struct Embedded;
+  void SendRows(std::uint64_t epoch, std::uint64_t step, Embedded embedded);
   void TakeNext();
   void Apply(const Flight& flight, const std::vector<std::vector<llm::SampledToken>>& drawn);
+  void TellSent(Flight& flight);
+  void TellBack(const Flight& flight);
+  std::span<const RouteStage> StagesOf(const Flight& flight) const;
   void Break(const Status& why);
   std::size_t FlightsMax() const { return route_.stages.size() + 1; }
 
@@ -127,6 +164,7 @@ class Replica {
   const std::shared_ptr<HeadModel> model_;
   const ReplicaOptions options_;
   ReplicaEvents& events_;
+  FlightWatcher* watcher_ = nullptr;
 
   std::map<std::uint64_t, Running> sequences_;
   std::uint64_t served_last_ = 0;  // Sequences take turns.

@@ -45,14 +45,15 @@ double RouteSearch::Score(const std::vector<PlacedStage>& stages, std::size_t us
   return kNever;
 }
 
-std::vector<double> RouteSearch::RowsToTry(std::size_t users, std::size_t stages_max) const {
+std::vector<double> RouteSearch::RowsToTry(std::size_t users, std::size_t stages_min,
+                                           std::size_t stages_max) const {
   if (wish_.objective == Objective::kTimePerToken) return {1};
   if (wish_.objective == Objective::kFirstToken) {
     const std::size_t chunks = (wish_.prompt + wish_.chunk - 1) / wish_.chunk;
     return {static_cast<double>((wish_.prompt + chunks - 1) / chunks)};
   }
   std::vector<double> all;
-  for (std::size_t stages = 1; stages <= stages_max; ++stages) {
+  for (std::size_t stages = stages_min; stages <= stages_max; ++stages) {
     const auto rows = static_cast<double>((users + stages) / (stages + 1));
     if (all.empty() || all.back() != rows) all.push_back(rows);
   }
@@ -70,7 +71,7 @@ std::vector<std::size_t> RouteSearch::Choose(std::vector<std::size_t> pool,
                                              std::size_t users) const {
   const std::size_t layers = costs_.layers();
   const double mean = static_cast<double>(costs_.AllBytes()) / static_cast<double>(layers);
-  const double rows = RowsToTry(users, 1).front();
+  const double rows = RowsToTry(users, 1, 1).front();
   const auto room = [&](std::size_t node) {
     const auto memory = static_cast<double>(costs_.cluster().nodes[node].memory_bytes);
     return std::clamp(memory / std::max(mean, 1.0), 0.0, static_cast<double>(layers));
@@ -163,8 +164,10 @@ FoundRoute RouteSearch::Tighten(const std::vector<std::size_t>& order, std::size
 FoundRoute RouteSearch::BestInOrder(const std::vector<std::size_t>& order, std::size_t users,
                                     std::size_t stages) {
   FoundRoute best{.stages = {}, .uncovered = costs_.layers() + 1};
+  // How many rows a batch has follows from the number of stages.
   const std::size_t stages_max = std::min(order.size(), costs_.layers());
-  for (const double rows : RowsToTry(users, stages_max)) {
+  const std::size_t stages_min = stages > 0 ? stages : 1;
+  for (const double rows : RowsToTry(users, stages_min, stages > 0 ? stages : stages_max)) {
     FoundRoute found = Tighten(order, users, rows, stages);
     if (Better(found, best)) best = std::move(found);
   }
@@ -209,8 +212,26 @@ FoundRoute RouteSearch::Improve(std::vector<std::size_t> order, std::size_t user
   return best;
 }
 
+// Orders keep what comes first and last: every other trusted node goes to the end.
+void RouteSearch::TrustedOutside(std::vector<std::size_t>& pool) const {
+  std::vector<std::size_t> first;
+  std::vector<std::size_t> middle;
+  std::vector<std::size_t> last;
+  for (const std::size_t node : pool) {
+    if (!costs_.cluster().nodes[node].trusted) {
+      middle.push_back(node);
+    } else {
+      (first.size() > last.size() ? last : first).push_back(node);
+    }
+  }
+  pool = std::move(first);
+  pool.insert(pool.end(), middle.begin(), middle.end());
+  pool.insert(pool.end(), last.begin(), last.end());
+}
+
 FoundRoute RouteSearch::Find(std::vector<std::size_t> pool, std::size_t users) {
   pool = Choose(std::move(pool), users);
+  if (costs_.model().trusted_ends > 0) TrustedOutside(pool);
   if (pool.empty()) return {.stages = {}, .uncovered = costs_.layers()};
   if (wish_.stages > 0) {
     const std::size_t stages = std::min({wish_.stages, pool.size(), costs_.layers()});

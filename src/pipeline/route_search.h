@@ -27,6 +27,10 @@ class RouteSearch {
   // The best pipeline over nodes of `pool`, if there is one, for so many users.
   FoundRoute Find(std::vector<std::size_t> pool, std::size_t users);
 
+  // The best over nodes of `order`, in that order: `stages` of them; 0: as many as are good.
+  FoundRoute BestInOrder(const std::vector<std::size_t>& order, std::size_t users,
+                         std::size_t stages);
+
   // What there is to be gained: seconds, of a token or of the first token, or between two tokens
   // of all users; and more for each node that is to be avoided.
   double Score(const std::vector<PlacedStage>& stages, std::size_t users) const;
@@ -41,13 +45,13 @@ class RouteSearch {
   static constexpr std::uint64_t kImproveStepsMax = 3'000'000;
 
   std::vector<std::size_t> Choose(std::vector<std::size_t> pool, std::size_t users) const;
+  void TrustedOutside(std::vector<std::size_t>& pool) const;
   FoundRoute Cut(const std::vector<std::size_t>& order, const CutBound& bound);
-  FoundRoute BestInOrder(const std::vector<std::size_t>& order, std::size_t users,
-                         std::size_t stages);
   FoundRoute Tighten(const std::vector<std::size_t>& order, std::size_t users, double rows,
                      std::size_t stages);
   FoundRoute Improve(std::vector<std::size_t> order, std::size_t users, std::size_t stages);
-  std::vector<double> RowsToTry(std::size_t users, std::size_t stages_max) const;
+  std::vector<double> RowsToTry(std::size_t users, std::size_t stages_min,
+                                std::size_t stages_max) const;
 
   const PlanCosts& costs_;
   const PlanWish wish_;
