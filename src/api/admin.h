@@ -1,47 +1,43 @@
 // The admin door: who is in the cluster, and telling nodes to leave. Every request proves the
 // admin key ("Authorization: Bearer KEY").
 //
+//   GET  /shoal/status                everything, see cluster_report.h
 //   GET  /shoal/nodes
 //   POST /shoal/nodes/ID/drain        its layers move to others, then it may go
 //   POST /shoal/nodes/ID/evict        it is out, and its certificate revoked
+//   POST /shoal/nodes/ID/undrain      it may work again
+//   POST /shoal/nodes/ID/pardon       whatever it computed wrongly, it gets work again
 //   POST /shoal/nodes/ID/label        {"label": "kitchen"}
+//   POST /shoal/nodes/ID/set          {"duty": 0.5, "only_charging": true, "hours": "22-7",
+//                                      "floor_percent": 15, "trusted": true}: when and how hard it
+//                                      may work. What is
+//                                     not named stays, null is as for all nodes.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "api/cluster_report.h"
 #include "api/http.h"
 #include "base/node_id.h"
 #include "base/status.h"
+#include "base/work_rules.h"
 
 namespace shoal::api {
-
-struct NodeSummary {
-  NodeId id{};
-  std::string label = {};
-  std::string address = {};
-  std::string state = {};                   // "up", "draining", "down"
-  std::optional<std::size_t> replica = {};  // The pipeline that it serves, if one …
-  std::optional<std::size_t> answers = {};  // … and how many answers run there.
-  std::size_t layer_begin = 0;
-  std::size_t layer_end = 0;  // One past the last; equal to layer_begin: it has none.
-  std::optional<std::uint64_t> memory_free_bytes = {};
-  std::optional<double> battery_percent = {};
-  std::optional<double> temperature_c = {};
-};
 
 // What the coordinator offers. Of a node that it does not know: kNotFound.
 class AdminSource {
  public:
   virtual ~AdminSource() = default;
   virtual std::vector<NodeSummary> Nodes() const = 0;
-  virtual Status Drain(NodeId node) = 0;
+  virtual ClusterReport Report() const = 0;
+  virtual Status Drain(NodeId node, bool draining) = 0;
   virtual Status Evict(NodeId node) = 0;
+  virtual Status Pardon(NodeId node) = 0;
   virtual Status Label(NodeId node, const std::string& label) = 0;
+  virtual Result<WorkRules> Rules(NodeId node) const = 0;
+  virtual Status SetRules(NodeId node, const WorkRules& rules) = 0;
 };
 
 inline constexpr std::size_t kLabelBytesMax = 64;
@@ -57,8 +53,10 @@ class AdminDoor {
  private:
   bool IsAdmin(const Request& request) const;
   void ListNodes(Responder& responder) const;
+  void GiveReport(Responder& responder) const;
   // `rest`: the path behind "/shoal/nodes/".
   void Act(const Request& request, std::string_view rest, Responder& responder);
+  Status Do(NodeId node, std::string_view verb, const std::string& body);
 
   AdminSource& source_;
   std::string key_;

@@ -57,14 +57,31 @@ Json CompletionLogprobs(const llm::Tokenizer& tokenizer, std::span<const llm::Sa
 }
 
 Json UsageJson(const Usage& usage) {
-  return {{"prompt_tokens", usage.prompt_tokens},
-          {"completion_tokens", usage.completion_tokens},
-          {"total_tokens", usage.prompt_tokens + usage.completion_tokens}};
+  Json json = {{"prompt_tokens", usage.prompt_tokens},
+               {"completion_tokens", usage.completion_tokens},
+               {"total_tokens", usage.prompt_tokens + usage.completion_tokens}};
+  if (usage.energy) {
+    Json energy = {{"wh", Rounded(usage.energy->wh)}};
+    if (usage.energy->gco2e) energy["gco2e"] = Rounded(*usage.energy->gco2e);
+    energy["estimated"] = usage.energy->estimated;
+    energy["covered"] = Rounded(usage.energy->covered);
+    json["energy"] = std::move(energy);
+  }
+  return json;
 }
 
 Json OrNull(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 }  // namespace
+
+std::optional<EnergyUse> ToEnergyUse(const pipeline::AnswerEnergy& energy,
+                                     std::optional<double> grams_per_kwh) {
+  if (energy.joules <= 0) return std::nullopt;
+  EnergyUse use{
+      .wh = energy.joules / 3600, .estimated = energy.estimated, .covered = energy.covered()};
+  if (grams_per_kwh) use.gco2e = use.wh / 1000 * *grams_per_kwh;
+  return use;
+}
 
 struct AnswerJson::Parts {
   static Json Logprobs(AnswerJson& self, std::span<const llm::SampledToken> tokens) {

@@ -10,12 +10,25 @@
 #include "api/answer_note.h"
 #include "llm/sampler.h"
 #include "llm/tokenizer.h"
+#include "pipeline/answers.h"
 
 namespace shoal::api {
+
+// What an answer took; see pipeline::AnswerEnergy.
+struct EnergyUse {
+  double wh = 0;
+  std::optional<double> gco2e = {};  // Absent: nobody said what the grid emits.
+  bool estimated = false;
+  double covered = 0;
+};
+// Nothing: nothing is known. `grams_per_kwh`: of the grid, if somebody said.
+std::optional<EnergyUse> ToEnergyUse(const pipeline::AnswerEnergy& energy,
+                                     std::optional<double> grams_per_kwh);
 
 struct Usage {
   std::size_t prompt_tokens = 0;
   std::size_t completion_tokens = 0;
+  std::optional<EnergyUse> energy = {};
 };
 
 class AnswerJson {

@@ -39,7 +39,7 @@ std::string Hex(std::uint64_t bits) {
 Door::Door(DoorWorld world, ServedModel model)
     : world_(std::move(world)),
       model_(std::move(model)),
-      exchanges_(std::make_unique<Exchanges>(world_.answers)) {}
+      exchanges_(std::make_unique<Exchanges>(world_.answers, world_.grams_per_kwh)) {}
 Door::~Door() = default;
 
 void Door::Handle(const Request& request, std::unique_ptr<Responder> responder) {
@@ -172,7 +172,9 @@ void Door::GiveAnswer(const Request& request, std::string_view id,
   AnswerJson json(model_.tokenizer, std::string(id), *note);
   ReplyJson(*responder,
             json.Whole(shown, text.TakeLogprobs(), ended ? text.FinishReason(record->how) : "",
-                       {prompt_tokens, text.tokens()}));
+                       {.prompt_tokens = prompt_tokens,
+                        .completion_tokens = text.tokens(),
+                        .energy = ToEnergyUse(record->energy, world_.grams_per_kwh)}));
 }
 
 void Door::ListModels(Responder& responder) const {

@@ -36,6 +36,7 @@ struct DoorWorld {
   AdminDoor* admin;  // Null: there is none.
   Random& random;    // For ids, which are as good as a password for an answer, and for seeds.
   std::function<std::int64_t()> unix_time;
+  std::optional<double> grams_per_kwh = {};  // CO2e of the grid; absent: nobody said.
 };
 
 class Door {

@@ -72,7 +72,8 @@ class DoorTest : public testing::Test {
                                              .health = health_,
                                              .admin = nullptr,
                                              .random = random_,
-                                             .unix_time = [] { return 1000; }},
+                                             .unix_time = [] { return 1000; },
+                                             .grams_per_kwh = grams_per_kwh_},
                                    Bytes(chat));
   }
   void SetUp() override { NewDoor(); }
@@ -81,6 +82,7 @@ class DoorTest : public testing::Test {
   ScriptedAnswers answers_;
   SomeHealth health_;
   Random random_{1};
+  std::optional<double> grams_per_kwh_;
   std::unique_ptr<Door> door_;
 };
 
@@ -105,6 +107,38 @@ TEST_F(DoorTest, AWholeChat) {
   EXPECT_EQ(json["usage"]["prompt_tokens"], answers_.question().prompt.size());
   EXPECT_EQ(json["usage"]["completion_tokens"], 6);
   EXPECT_EQ(answers_.listening(), 0U);
+}
+
+TEST_F(DoorTest, SaysWhatAnAnswerTook) {
+  const auto take = [this] {
+    answers_.records.at(answers_.ids.back()).energy = {
+        .joules = 7.2, .work = 8, .work_covered = 6, .estimated = true};
+  };
+  // Without the grid's figure nobody knows the grams.
+  const Collected& plain = Chat("");
+  take();
+  End();
+  EXPECT_EQ(plain.json()["usage"]["energy"].dump(),
+            R"({"covered":0.75,"estimated":true,"wh":0.002})");
+  grams_per_kwh_ = 400;
+  NewDoor();
+  const Collected& whole = Chat("");
+  take();
+  End();
+  EXPECT_EQ(whole.json()["usage"]["energy"]["gco2e"], 0.0008);
+  const auto again = Send("GET", "/v1/answers/" + answers_.ids.back()).json();
+  EXPECT_EQ(again["usage"]["energy"], whole.json()["usage"]["energy"]);
+  // OpenAI's clients get it where they look for usage.
+  const Collected& stream = Chat(R"(,"stream":true,"stream_options":{"include_usage":true})");
+  take();
+  End();
+  const auto events = stream.events();
+  const auto last = nlohmann::json::parse(events.at(events.size() - 2));
+  EXPECT_EQ(last["usage"]["energy"]["wh"], 0.002);
+  // Nothing is known: nothing is said.
+  const Collected& unknown = Chat("");
+  End();
+  EXPECT_FALSE(unknown.json()["usage"].contains("energy"));
 }
 
 TEST_F(DoorTest, AStreamedChat) {

@@ -77,7 +77,9 @@ void Exchange::Event(const std::string& data) { client_->Write("data: " + data +
 void Exchange::Finish(pipeline::AnswerEnd how, const Status& status) {
   if (client_ == nullptr) return;
   ShowRest();
-  const Usage usage{.prompt_tokens = prompt_tokens_, .completion_tokens = text_.tokens()};
+  const Usage usage{.prompt_tokens = prompt_tokens_,
+                    .completion_tokens = text_.tokens(),
+                    .energy = owner_.EnergyOf(*this)};
   const bool failed = how == pipeline::AnswerEnd::kFailed && !text_.stopped();
   if (!stream_ && failed) {
     ReplyError(*client_, ToApiError(status));

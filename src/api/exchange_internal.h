@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ class ExchangeOwner {
   virtual void OnClientGone(Exchange& exchange) = 0;
   // Nothing follows. The exchange may be destroyed.
   virtual void OnDone(Exchange& exchange) = 0;
+  // What its answer has taken so far, if that is known.
+  virtual std::optional<EnergyUse> EnergyOf(const Exchange& exchange) const = 0;
 };
 
 class Exchange final : public pipeline::AnswerEvents {

@@ -50,6 +50,12 @@ void Door::Exchanges::OnDone(Exchange& exchange) {
   exchanges_.remove_if([&](const auto& other) { return other.get() == &exchange; });
 }
 
+std::optional<EnergyUse> Door::Exchanges::EnergyOf(const Exchange& exchange) const {
+  const pipeline::AnswerRecord* const record = answers_.Find(exchange.id());
+  if (record == nullptr) return std::nullopt;
+  return ToEnergyUse(record->energy, grams_per_kwh_);
+}
+
 bool Door::Exchanges::HasOther(const Exchange& exchange) const {
   return std::any_of(exchanges_.begin(), exchanges_.end(), [&](const auto& other) {
     return other.get() != &exchange && other->id() == exchange.id();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <list>
 #include <memory>
+#include <optional>
 
 #include "api/door.h"
 #include "api/exchange_internal.h"
@@ -13,7 +14,8 @@ namespace shoal::api {
 
 class Door::Exchanges final : public ExchangeOwner {
  public:
-  explicit Exchanges(pipeline::Answers& answers) : answers_(answers) {}
+  Exchanges(pipeline::Answers& answers, std::optional<double> grams_per_kwh)
+      : answers_(answers), grams_per_kwh_(grams_per_kwh) {}
   ~Exchanges() override;
   Exchanges(const Exchanges&) = delete;
   Exchanges& operator=(const Exchanges&) = delete;
@@ -25,12 +27,14 @@ class Door::Exchanges final : public ExchangeOwner {
   void OnStopString(Exchange& exchange) override;
   void OnClientGone(Exchange& exchange) override;
   void OnDone(Exchange& exchange) override;
+  std::optional<EnergyUse> EnergyOf(const Exchange& exchange) const override;
 
  private:
   // Whether somebody else follows its answer.
   bool HasOther(const Exchange& exchange) const;
 
   pipeline::Answers& answers_;
+  const std::optional<double> grams_per_kwh_;
   std::list<std::unique_ptr<Exchange>> exchanges_;
 };
 

@@ -43,6 +43,13 @@ std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+double Rounded(double value) {
+  constexpr int kDigits = 6;
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double scale = std::pow(10, kDigits - std::ceil(std::log10(std::abs(value))));
+  return std::isfinite(scale) && scale > 0 ? std::round(value * scale) / scale : value;
+}
+
 Result<Parsed> ParseJson(std::string_view text) {
   if (!IsModest(text)) {
     return Status(Code::kInvalidArgument,

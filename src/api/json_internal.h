@@ -21,6 +21,9 @@ using Parsed = nlohmann::json;        // A map: what comes in may have a million
 // On one line. What is not UTF-8 becomes U+FFFD.
 std::string Dump(const Json& json);
 
+// Six digits of it: nobody measures more, and all seventeen are hard to read.
+double Rounded(double value);
+
 // kInvalidArgument: not JSON, or deeper or with more values than anybody needs, which would only
 // cost memory.
 Result<Parsed> ParseJson(std::string_view text);

@@ -20,25 +20,51 @@ std::size_t PositionsFor(std::size_t tokens) {
   return (tokens / llm::kPagePositions + 2) * llm::kPagePositions;
 }
 
+// Of sequences that are over, as many as the book has answers.
+constexpr std::size_t kOverMax = pipeline::AnswerBook::kEndedMax;
+
+CoordinatorOptions WithReceipts(CoordinatorOptions options) {
+  options.model.receipts = options.audit > 0;
+  return options;
+}
+
+pipeline::ReplicaOptions ObservedBy(pipeline::ReplicaOptions options, Auditor* auditor) {
+  options.observer = auditor;
+  return options;
+}
+
 }  // namespace
 
 Coordinator::Coordinator(const Seams& seams, CoordinatorOptions options,
                          std::shared_ptr<pipeline::HeadModel> model, pipeline::LayerStore& layers,
                          pipeline::AnswerStore& store)
     : seams_(seams),
-      options_(std::move(options)),
+      options_(WithReceipts(std::move(options))),
       model_(std::move(model)),
+      accounts_(seams.clock, options_.accounts),
       server_(seams.network, layers),
       book_(seams.clock, store, options_.model.id),
+      auditor_(MakeAuditor(layers)),
+      quarantined_(options_.quarantined),
       // Above all epochs of former lives: a frame of theirs must not look like one of ours.
-      lines_({seams, roster_, options_.model, model_, options_.replica, server_},
-             seams.random.Bits() << 32U, *this) {
+      lines_({seams, roster_, options_.model, model_, ObservedBy(options_.replica, auditor_.get()),
+              server_, &accounts_},
+             seams.random.Bits() << 32U, *this),
+      caretaker_(options_.local_minute, options_.rules) {
   revoked_ = options_.revoked;
+  for (const auto& [node, rules] : options_.rules) NoteTrust(node, rules);
   seams_.network.Attach(this);
   waiting_since_ = last_tick_ = seams_.clock.Now();
   for (const std::string& id : book_.Restore()) queue_.push_back(id);
   OnLinesChanged();
   tick_ = seams_.clock.CallAfter(kTickInterval, [this] { Tick(); });
+}
+
+std::unique_ptr<Auditor> Coordinator::MakeAuditor(pipeline::LayerStore& layers) {
+  if (options_.audit <= 0) return nullptr;
+  AuditorEvents& events = *this;
+  return std::make_unique<Auditor>(seams_, roster_, options_.model, model_, layers, options_.audit,
+                                   events);
 }
 
 Coordinator::~Coordinator() {
@@ -48,6 +74,10 @@ Coordinator::~Coordinator() {
 
 void Coordinator::OnPeerUp(NodeId peer) {
   roster_.Arrived(peer, seams_.clock.Now());
+  roster_.Find(peer)->quarantined = quarantined_.contains(peer);
+  roster_.Find(peer)->trusted = trusted_.contains(peer);
+  accounts_.OnArrived(peer);
+  Note("node " + std::to_string(ToNumber(peer)) + " is here");
   TellRevoked(peer);
 }
 
@@ -61,9 +91,14 @@ void Coordinator::Lose(NodeId node, const Status& why) {
   const Member* const member = roster_.Find(node);
   if (member == nullptr) return;
   const Instant heard = member->heard;
+  const bool rested = member->resting;
   roster_.Left(node);
+  accounts_.OnLeft(node, std::string(why.message()));
+  Note("node " + std::to_string(ToNumber(node)) + " is gone: " + std::string(why.message()));
   server_.OnPeerDown(node);
+  if (auditor_) auditor_->OnLost(node);
   lines_.OnLost(node, heard, why);
+  if (rested) OnLinesChanged();  // Answers may have waited for it to be rested.
 }
 
 void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
@@ -73,12 +108,18 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
   if (traffic == Traffic::kActivations) {
     const NodeId to = wire::BatchDestination(frame);
     if (to != seams_.network.self()) {
+      if (auditor_) {
+        if (const Result<wire::Batch> seen = wire::DecodeBatch(frame); seen.ok()) {
+          auditor_->OnRelayed(*seen);
+        }
+      }
       // Two nodes that cannot reach each other. If this fails, the batch is late.
       (void)seams_.network.Send(to, Traffic::kActivations, std::move(frame)).ok();
       return;
     }
     Result<wire::Batch> batch = wire::DecodeBatch(frame);
     if (!batch.ok()) return Ignore(from, batch.status());
+    if (auditor_) auditor_->OnBatch(from, *batch);
     return lines_.OnBatch(from, *std::move(batch));
   }
   if (traffic == Traffic::kBulk) {
@@ -103,11 +144,25 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
       if (!wire::IsPlainText(member->hello.address())) member->hello.clear_address();
       member->greeted = true;
       member->layers = {message->hello().cached().begin(), message->hello().cached().end()};
+      caretaker_.OnHello(from, member->hello);
+      Tend(from);
       return lines_.OnArrived();
     case wire::pb::ToHead::kTelemetry:
       member->telemetry = message->telemetry();
+      if (member->telemetry.has_slowness()) {
+        roster_.Measured(from, member->telemetry.slowness(), seams_.clock.Now());
+      }
+      accounts_.OnTelemetry(from, member->telemetry);
+      caretaker_.OnTelemetry(from, member->telemetry, member->heard);
+      return Tend(from);
+    case wire::pb::ToHead::kReceipts:
+      if (auditor_) auditor_->OnReceipts(from, message->receipts());
+      return;
+    case wire::pb::ToHead::kRowsGone:
+      if (auditor_) auditor_->OnRowsGone(from, message->rows_gone());
       return;
     case wire::pb::ToHead::kState:
+      if (auditor_) auditor_->OnState(from, message->state());
       return lines_.OnState(from, message->state());
     case wire::pb::ToHead::kTrouble:
       return lines_.OnTrouble(from, message->trouble());
@@ -177,6 +232,7 @@ void Coordinator::Admit() {
     const std::uint64_t number = next_number_++;
     running_[number] = id;
     numbers_[id] = number;
+    accounts_.Open(number, record->energy);
     std::vector<std::int32_t> history = question.prompt;
     for (const llm::SampledToken& token : record->tokens) history.push_back(token.token);
     lines_.Add(number, positions, std::move(history),
@@ -186,6 +242,8 @@ void Coordinator::Admit() {
 
 void Coordinator::OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) {
   const std::string id = running_.at(sequence);
+  accounts_.OnToken(sequence);
+  book_.SetEnergy(id, accounts_.EnergyOf(sequence));
   book_.Add(id, token);
   // Whoever was told may have stopped it.
   if (!running_.contains(sequence)) return;
@@ -209,7 +267,10 @@ void Coordinator::Finish(std::uint64_t sequence, AnswerEnd how, const Status& st
   const std::string id = found->second;
   running_.erase(found);
   numbers_.erase(id);
+  book_.SetEnergy(id, accounts_.EnergyOf(sequence));
+  accounts_.Close(sequence);
   lines_.Remove(sequence);
+  NoteOver(sequence, id);
   book_.End(id, how, status);
   Admit();
 }
@@ -261,6 +322,42 @@ void Coordinator::TellRevoked(NodeId node) {
   }
 }
 
+void Coordinator::SetRules(NodeId node, const WorkRules& rules) {
+  caretaker_.SetRules(node, rules);
+  NoteTrust(node, rules);
+  Tend(node);
+}
+
+// Counts from the next route on: whoever is trusted no more keeps what it has seen anyway.
+void Coordinator::NoteTrust(NodeId node, const WorkRules& rules) {
+  const bool trusted = rules.trusted.value_or(false);
+  if (trusted) {
+    trusted_.insert(node);
+  } else {
+    trusted_.erase(node);
+  }
+  if (Member* const member = roster_.Find(node)) member->trusted = trusted;
+}
+
+void Coordinator::Tend(NodeId node) {
+  Member* const member = roster_.Find(node);
+  if (member == nullptr || !member->greeted) return;
+  for (const std::string& line : caretaker_.Look(node, seams_.clock.Now())) OnNews(line);
+  const CareVerdict& verdict = caretaker_.VerdictOn(node);
+  if (std::exchange(member->duty, verdict.duty) != verdict.duty) {
+    wire::pb::ToNode message;
+    message.mutable_limit()->set_duty(verdict.duty);
+    (void)seams_.network.Send(node, Traffic::kControl, wire::Encode(message)).ok();
+  }
+  const bool rests = Rests(verdict.state);
+  if (std::exchange(member->resting, rests) != rests) {
+    if (!rests) lines_.OnArrived();
+    OnLinesChanged();
+  }
+  // Every time: what was to take its layers may have gone, too.
+  if (rests) lines_.OnResting(node, verdict.state == CareState::kStopped);
+}
+
 // What they have heard so far is in the book: they go on from there wherever there is room, before
 // those who have not begun.
 void Coordinator::OnHomeless(const std::vector<std::uint64_t>& sequences) {
@@ -268,14 +365,73 @@ void Coordinator::OnHomeless(const std::vector<std::uint64_t>& sequences) {
     const auto found = running_.find(*at);
     SHOAL_CHECK(found != running_.end());
     numbers_.erase(found->second);
+    NoteOver(*at, found->second);
+    book_.SetEnergy(found->second, accounts_.EnergyOf(*at));
+    accounts_.Close(*at);
     queue_.push_front(std::move(found->second));
     running_.erase(found);
   }
   Admit();
 }
 
+void Coordinator::NoteOver(std::uint64_t sequence, const std::string& id) {
+  if (!auditor_) return;
+  auditor_->OnOver(sequence);
+  over_[sequence] = id;
+  if (over_.size() > kOverMax) over_.erase(over_.begin());
+}
+
+// Later: it is found out in the middle of a batch.
+void Coordinator::OnGuilty(NodeId node, const std::string& evidence,
+                           const std::vector<std::uint64_t>& sequences) {
+  guilty_.push_back({node, evidence, sequences});
+}
+
+void Coordinator::OnDispute(NodeId sender, NodeId receiver) { lines_.OnDispute(sender, receiver); }
+
+void Coordinator::Quarantine(NodeId node, const std::string& evidence,
+                             const std::vector<std::uint64_t>& sequences) {
+  if (!quarantined_.emplace(node, evidence).second) return;
+  OnNews("node " + std::to_string(ToNumber(node)) + " is quarantined: " + evidence);
+  if (options_.on_quarantine) options_.on_quarantine(node, evidence);
+  OnUnfit(node, {Code::kCorruption, "it computes wrongly"});
+  const Status why(Code::kCorruption,
+                   "node " + std::to_string(ToNumber(node)) +
+                       " computed wrongly and had a part in this answer; it is being made again");
+  for (const std::uint64_t sequence : sequences) MakeAgain(sequence, why);
+  Admit();
+}
+
+// As a new sequence: what stages hold of the old one was made from wrong rows.
+void Coordinator::MakeAgain(std::uint64_t sequence, const Status& why) {
+  std::string id;
+  if (const auto found = running_.find(sequence); found != running_.end()) {
+    id = found->second;
+    numbers_.erase(id);
+    running_.erase(found);
+    lines_.Remove(sequence);
+  } else if (const auto over = over_.find(sequence); over != over_.end()) {
+    id = over->second;
+    over_.erase(over);
+    // It is under way as another sequence, of which it is asked as well; or waits.
+    const pipeline::AnswerRecord* const record = book_.Find(id);
+    if (record == nullptr || (!record->ended && numbers_.contains(id))) return;
+  } else {
+    return;
+  }
+  if (!book_.Restart(id, why)) return;
+  OnNews("answer " + id + " is made again: " + std::string(why.message()));
+  if (std::find(queue_.begin(), queue_.end(), id) == queue_.end()) queue_.push_back(id);
+}
+
+void Coordinator::Pardon(NodeId node) {
+  if (quarantined_.erase(node) == 0) return;
+  if (Member* const member = roster_.Find(node)) member->quarantined = false;
+  lines_.OnArrived();
+}
+
 void Coordinator::OnLinesChanged() {
-  const std::string why = lines_.why_waiting();
+  const std::string why = caretaker_.WhyWaiting(lines_.why_waiting(), roster_);
   if (why != why_waiting_) {
     if (!why.empty()) waiting_since_ = seams_.clock.Now();
     why_waiting_ = why;
@@ -289,7 +445,12 @@ void Coordinator::OnUnfit(NodeId node, const Status& why) {
   Lose(node, why);
 }
 
+void Coordinator::Note(const std::string& line) {
+  events_.Add(options_.unix_time ? options_.unix_time() : 0, line);
+}
+
 void Coordinator::OnNews(const std::string& line) {
+  Note(line);
   if (options_.news) options_.news(line);
 }
 
@@ -309,7 +470,18 @@ void Coordinator::Tick() {
   for (const NodeId node : silent) {
     OnUnfit(node, {Code::kDeadlineExceeded, "silent for too long"});
   }
+  if (now >= tend_at_) {
+    tend_at_ = now + kTendInterval;
+    std::vector<NodeId> here;
+    for (const auto& [id, member] : roster_.members()) here.push_back(id);
+    for (const NodeId node : here) Tend(node);
+  }
   lines_.Tick();
+  if (auditor_) auditor_->Tick();
+  for (const Guilt& guilt : std::exchange(guilty_, {})) {
+    Quarantine(guilt.node, guilt.evidence, guilt.sequences);
+  }
+  accounts_.Tick();
   if (!why_waiting_.empty() && now - waiting_since_ > options_.wait_max) {
     FailAll({Code::kUnavailable, "no phones for too long: " + why_waiting_});
     waiting_since_ = now;

@@ -26,7 +26,7 @@ constexpr Duration kAvoidFor = std::chrono::seconds(20);
 
 // A node that failed and must be used for want of others is asked again so often.
 constexpr Duration kRetryInterval = std::chrono::seconds(2);
-// A new route must take less than this share of what the objective takes now.
+// For several pipelines instead of one, a token must take less than this share of what it does now.
 constexpr double kWorthwhile = 0.7;
 
 // Whom a node may ask for layers, beside the head.
@@ -65,6 +65,7 @@ pipeline::PlanModel ModelPlan::Costs() const {
   pipeline::PlanModel costs;
   costs.positions = positions;
   costs.dim = dim;
+  costs.trusted_ends = trusted_ends;
   for (const wire::pb::LayerFile& layer : layers) {
     costs.layers.push_back(
         {.weight_bytes = layer.bytes(),
@@ -131,6 +132,16 @@ void Formation::OnDraining(NodeId node) {
   if (Needs(node) || (forming_ && Contains(*forming_, node))) {
     Form(Start::kAsItIs, Name(node) + " is being drained");
   }
+}
+
+void Formation::OnResting(NodeId node, bool at_once) {
+  const bool is_prepared = forming_ && Contains(*forming_, node);
+  if (!is_prepared && (!Needs(node) || (forming_ && !at_once))) return;
+  const std::string news = Name(node) + " must rest";
+  const Means means = events_.GetMeans();
+  const bool others = Repair(model_.Costs(), means.cluster, means.wish, {}).ok();
+  if (Needs(node) && (at_once || !others)) return Break(news);
+  Form(Start::kAsItIs, news);
 }
 
 void Formation::OnBroken(const Status& why) {
@@ -217,8 +228,6 @@ void Formation::Form(Start start, const std::string& why) {
                                                             : replica_.route().stages;
   const Means means = events_.GetMeans();
   Result<std::vector<RouteStage>> placed = Repair(model_.Costs(), means.cluster, means.wish, old);
-  ready_.clear();
-  loaded_.clear();
   forming_.reset();
   if (!placed.ok()) {
     if (running()) return;
@@ -249,6 +258,8 @@ void Formation::Form(Start start, const std::string& why) {
 }
 
 void Formation::Prepare(std::vector<RouteStage> stages, const std::string& why) {
+  ready_.clear();
+  loaded_.clear();
   forming_ = {.epoch = events_.NextEpoch(), .stages = std::move(stages)};
   progress_at_ = seams_.clock.Now();
   Predict();
@@ -286,17 +297,12 @@ void Formation::Improve() {
   const std::vector<RouteStage>& now = replica_.route().stages;
   const std::vector<RouteStage>& better = plan->replicas.front().stages;
   const bool asked_for = now.size() < means.wish.stages && now.size() < better.size();
-  const auto seconds = [&](const std::vector<RouteStage>& stages) {
-    return ObjectiveSeconds(costs, means.cluster, means.wish, stages);
-  };
+  const std::optional<double> today = ObjectiveSeconds(costs, means.cluster, means.wish, now);
   // Of many answers together it is all pipelines that count: what is left over becomes others.
-  const double then = means.wish.objective == pipeline::Objective::kThroughput
-                          ? 1 / plan->tokens_per_second
-                          : *seconds(better);
-  const std::optional<double> today = seconds(now);
-  if (asked_for || !today || then < kWorthwhile * *today) {
-    Form(Start::kAnew, "nodes have joined");
-  }
+  const bool more = means.wish.objective == pipeline::Objective::kThroughput &&
+                    plan->replicas.size() > 1 && today &&
+                    1 / plan->tokens_per_second < kWorthwhile * *today;
+  if (asked_for || more || !today) Form(Start::kAnew, "nodes have joined");
 }
 
 void Formation::SendAssign(std::size_t stage) {
@@ -319,6 +325,7 @@ void Formation::SendAssign(std::size_t stage) {
   NameSources(own.node, assign);
   assign.set_positions(model_.positions);
   assign.set_kv(model_.kv);
+  assign.set_receipts(model_.receipts);
   const NodeId self = seams_.network.self();
   const NodeId next = stage + 1 < route.stages.size() ? route.stages[stage + 1].node : self;
   assign.mutable_next()->set_node(ToNumber(next));
@@ -364,7 +371,8 @@ void Formation::Begin() {
   std::size_t cold = 0;
   for (std::size_t i = 0; i < route.stages.size(); ++i) {
     const auto held = warm_.find(route.stages[i].node);
-    if (held == warm_.end() || !(held->second == route.stages[i].range)) cold = i + 1;
+    // Of what it held before, a stage that got smaller still has the rest.
+    if (held == warm_.end() || !held->second.Contains(route.stages[i].range)) cold = i + 1;
   }
   for (const auto& [node, range] : warm_) {
     if (!Contains(route, node)) Release(node);

@@ -36,6 +36,8 @@ struct ModelPlan {
   double multiply_adds = 0;                 // One row through one layer.
   double row_share = 1;                     // Of a layer's weights, what one row needs.
   pipeline::PlanWish wish;                  // What the pipelines are to be good for.
+  std::size_t trusted_ends = 0;             // As in pipeline::PlanModel.
+  bool receipts = false;                    // Stages account for their work: see auditor.h.
 
   pipeline::PlanModel Costs() const;
 };
@@ -78,8 +80,9 @@ class Formation {
   // Prepares this route, and says why unless that is empty. REQUIRES: no other pipeline has its
   // nodes.
   void Prepare(std::vector<pipeline::RouteStage> stages, const std::string& why);
-  // If nothing runs, forms whatever can be. If something does, only what is much faster, or has the
-  // number of stages that was asked for: a new route costs every answer a pause.
+  // If nothing runs, forms whatever can be. If something does, only what has the number of stages
+  // that was asked for, or is several pipelines and much faster: a new route costs every answer a
+  // pause, and where layers of one pipeline should be is decided elsewhere (balance.h).
   void Improve();
   // It will not be formed again: its nodes are free.
   void Dismiss();
@@ -88,6 +91,9 @@ class Formation {
   void OnLost(NodeId node, Instant heard, const Status& why);
   // It is to go, and works until others have its layers.
   void OnDraining(NodeId node);
+  // It must not work any more: as when it is drained, but if nobody can take its layers, or
+  // `at_once`, answers wait. To be called again and again for as long as that is so.
+  void OnResting(NodeId node, bool at_once);
   void OnState(NodeId node, const wire::pb::StageState& state);
   void OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble);
   // The replica drew a token.

@@ -9,9 +9,12 @@ Line::Line(std::size_t number, const LineWorld& world, LineEvents& events)
     : number_(number),
       positions_(world.model.positions),
       events_(events),
+      clock_(world.seams.clock),
       replica_(world.seams, world.head, world.replica, *this),
       formation_(world.seams, world.roster, world.model, replica_, world.server, *this),
-      ran_(world.seams.clock.Now()) {}
+      ran_(world.seams.clock.Now()) {
+  replica_.SetWatcher(world.flights);
+}
 
 Duration Line::StoppedFor(Instant now) {
   if (running()) ran_ = now;
@@ -56,6 +59,7 @@ LineLoad Line::Load() const {
 
 void Line::OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) {
   formation_.OnDrawn();
+  tokens_.Add(1, clock_.Now());
   events_.OnDrawn(sequence, token);
 }
 

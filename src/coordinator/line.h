@@ -13,6 +13,7 @@
 
 #include "base/seams.h"
 #include "coordinator/formation.h"
+#include "coordinator/rate_meter.h"
 #include "coordinator/roster.h"
 #include "coordinator/routing.h"
 #include "pipeline/head_model.h"
@@ -45,6 +46,7 @@ struct LineWorld {
   std::shared_ptr<pipeline::HeadModel> head;
   pipeline::ReplicaOptions replica;
   pipeline::LayerServer& server;
+  pipeline::FlightWatcher* flights = nullptr;  // Null: nobody keeps accounts.
 };
 
 class Line final : private pipeline::ReplicaEvents, private FormationEvents {
@@ -74,6 +76,8 @@ class Line final : private pipeline::ReplicaEvents, private FormationEvents {
   // Removes all, and says which they were.
   std::vector<std::uint64_t> RemoveAll();
   LineLoad Load() const;
+  // Of all its answers, lately.
+  double TokensPerSecond() const { return tokens_.PerSecond(clock_.Now()); }
 
  private:
   void OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) override;
@@ -88,11 +92,13 @@ class Line final : private pipeline::ReplicaEvents, private FormationEvents {
   const std::size_t number_;
   const std::size_t positions_;  // That every stage has room for.
   LineEvents& events_;
+  const Clock& clock_;
   pipeline::Replica replica_;
   Formation formation_;
   std::map<std::uint64_t, std::size_t> reserved_;  // Positions of each sequence.
   std::size_t positions_used_ = 0;
   Instant ran_;
+  RateMeter tokens_;
 };
 
 }  // namespace shoal::coordinator

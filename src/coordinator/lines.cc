@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "coordinator/balance.h"
 
 namespace shoal::coordinator {
 namespace {
@@ -12,6 +13,14 @@ namespace {
 constexpr Duration kMoveAfter = std::chrono::seconds(1);
 // Nodes that failed are tried again some time.
 constexpr Duration kLookInterval = std::chrono::seconds(5);
+// Speeds change one after the other when something happens to many nodes; nodes that come or go are
+// looked after first.
+constexpr Duration kBalanceAfterBelief = std::chrono::seconds(1);
+constexpr Duration kBalanceAfterChange = std::chrono::seconds(10);
+// Nodes that have moved too often may move again after a while.
+constexpr Duration kBalanceAfterRefusal = std::chrono::minutes(1);
+// What is believed of nodes that rest is forgotten without anybody saying so.
+constexpr Duration kBalanceInterval = std::chrono::minutes(10);
 
 }  // namespace
 
@@ -19,11 +28,13 @@ Lines::Lines(const LineWorld& world, std::uint64_t epoch_base, LinesEvents& even
     : world_(world), events_(events), epoch_(epoch_base) {
   AddLine();
   look_at_ = world_.seams.clock.Now() + kLookInterval;
+  balance_at_ = world_.seams.clock.Now() + kBalanceInterval;
 }
 
 void Lines::OnArrived() {
   improve_ = true;
   LookSoon();
+  BalanceSoon(kBalanceAfterChange);
 }
 
 void Lines::OnLost(NodeId node, Instant heard, const Status& why) {
@@ -32,6 +43,10 @@ void Lines::OnLost(NodeId node, Instant heard, const Status& why) {
 
 void Lines::OnDraining(NodeId node) {
   if (Line* const line = Owner(node)) line->formation().OnDraining(node);
+}
+
+void Lines::OnResting(NodeId node, bool at_once) {
+  if (Line* const line = Owner(node)) line->formation().OnResting(node, at_once);
 }
 
 void Lines::OnState(NodeId node, const wire::pb::StageState& state) {
@@ -44,6 +59,16 @@ void Lines::OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble) {
 
 void Lines::OnBatch(NodeId from, wire::Batch batch) {
   if (Line* const line = Owner(from)) line->replica().OnBatch(from, std::move(batch));
+}
+
+void Lines::OnDispute(NodeId sender, NodeId receiver) {
+  Line* const line = Owner(sender);
+  if (line == nullptr || !line->running() || !world_.roster.Reachable(sender, receiver)) return;
+  wire::pb::StageTrouble trouble;
+  trouble.set_epoch(line->replica().route().epoch);
+  trouble.set_kind(wire::pb::StageTrouble::NEXT_DOWN);
+  trouble.set_text("they disagree about what passed between them");
+  line->formation().OnTrouble(sender, trouble);
 }
 
 bool Lines::HasRoom(std::size_t positions) const {
@@ -99,6 +124,8 @@ void Lines::Tick() {
     if (line->StoppedFor(now) > kMoveAfter && AnyRunning()) MoveAnswers(*line);
   }
   if (now >= look_at_) Look();
+  if (world_.roster.beliefs() != beliefs_) BalanceSoon(kBalanceAfterBelief);
+  if (now >= balance_at_) BalanceAll();
 }
 
 // One is always left, and has then all nodes to form from.
@@ -162,6 +189,43 @@ void Lines::Grow() {
   }
 }
 
+void Lines::BalanceSoon(Duration delay) {
+  balance_at_ = std::min(balance_at_, world_.seams.clock.Now() + delay);
+}
+
+void Lines::BalanceAll() {
+  balance_at_ = world_.seams.clock.Now() + kBalanceInterval;
+  beliefs_ = world_.roster.beliefs();
+  for (const auto& line : lines_) {
+    // One that forms is looked at when it has begun.
+    if (line->running() && !line->formation().forming()) BalanceLine(*line);
+  }
+}
+
+void Lines::BalanceLine(Line& line) {
+  const Instant now = world_.seams.clock.Now();
+  Means means = MeansOf(line);
+  BalanceCase today = {.model = world_.model.Costs(),
+                       .cluster = std::move(means.cluster),
+                       .wish = means.wish,
+                       .route = line.replica().route().stages,
+                       .slowness = {},
+                       .may_move = [&](NodeId node, bool more) {
+                         if (budget_.Allows(node, more, now)) return true;
+                         BalanceSoon(kBalanceAfterRefusal);
+                         return false;
+                       }};
+  for (const pipeline::PlanNode& node : today.cluster.nodes) {
+    if (const std::optional<double> slowness = world_.roster.Slowness(node.id, now)) {
+      today.slowness[node.id] = *slowness;
+    }
+  }
+  std::optional<BalanceMove> move = Balance(today);
+  if (!move) return;
+  for (const NodeId node : move->moved) budget_.Spend(node, now);
+  line.formation().Prepare(std::move(move->stages), move->why);
+}
+
 // What a line is to be like if there are so many others. For one answer at a time, or with a given
 // number of stages, each is best made as if it were the only one. For many answers together the
 // planner must know how many it may make.
@@ -216,6 +280,7 @@ void Lines::OnDamaged(std::uint64_t sequence) { events_.OnDamaged(sequence); }
 // A route that changed may have left nodes over.
 void Lines::OnLineState() {
   LookSoon();
+  BalanceSoon(kBalanceAfterChange);
   events_.OnLinesChanged();
 }
 

@@ -3,6 +3,7 @@
 //
 // A line that breaks is repaired with its own nodes and spares. If that cannot be done, and there
 // is another line, it ends: its answers look for a place in the others, and its nodes are spares.
+// When nodes turn out to be faster or slower than they promised, layers move (balance.h).
 //
 // Belongs to one event loop.
 #pragma once
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "coordinator/line.h"
+#include "coordinator/move_budget.h"
 #include "wire/batch.h"
 #include "wire/control.h"
 
@@ -47,10 +49,15 @@ class Lines final : private LineEvents {
   void OnArrived();
   void OnLost(NodeId node, Instant heard, const Status& why);
   void OnDraining(NodeId node);
+  // As in Formation.
+  void OnResting(NodeId node, bool at_once);
   // What nodes say.
   void OnState(NodeId node, const wire::pb::StageState& state);
   void OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble);
   void OnBatch(NodeId from, wire::Batch batch);
+  // Two neighbours say different things of what passed between them: from now on it passes the
+  // head.
+  void OnDispute(NodeId sender, NodeId receiver);
   // Looks at deadlines; to be called some ten times a second.
   void Tick();
 
@@ -68,6 +75,8 @@ class Lines final : private LineEvents {
   std::string why_waiting() const;
   // Whether an answer that is being made depends on `node`.
   bool Needs(NodeId node) const;
+  // A number that no pipeline has had.
+  std::uint64_t NextEpoch() override { return ++epoch_; }
 
  private:
   void OnDrawn(std::uint64_t sequence, const llm::SampledToken& token) override;
@@ -76,7 +85,6 @@ class Lines final : private LineEvents {
   void OnUnfit(NodeId node, const Status& why) override;
   void OnNews(const std::string& line) override;
   Means MeansOf(const Line& line) const override;
-  std::uint64_t NextEpoch() override { return ++epoch_; }
 
   // Who has `node`; nullptr: nobody.
   Line* Owner(NodeId node) const;
@@ -90,6 +98,9 @@ class Lines final : private LineEvents {
   void LookSoon();
   void Look();
   void Grow();
+  void BalanceSoon(Duration delay);
+  void BalanceAll();
+  void BalanceLine(Line& line);
 
   const LineWorld world_;
   LinesEvents& events_;
@@ -98,6 +109,9 @@ class Lines final : private LineEvents {
   std::map<std::uint64_t, Line*> homes_;  // Of every sequence.
   Instant look_at_;                       // When another line may be possible.
   bool improve_ = false;                  // Whether then those there are may change, too.
+  MoveBudget budget_;
+  Instant balance_at_;         // When layers may have to move.
+  std::uint64_t beliefs_ = 0;  // Of the roster, when that was last looked at.
 };
 
 }  // namespace shoal::coordinator

@@ -20,7 +20,8 @@ const PlanNode* FindNode(const PlanCosts& costs, NodeId id) {
 
 bool Fits(const PlanCosts& costs, NodeId id, const LayerRange& range) {
   const PlanNode* node = FindNode(costs, id);
-  return node != nullptr && costs.Bytes(range) <= node->memory_bytes;
+  return node != nullptr && costs.Bytes(range) <= node->memory_bytes &&
+         costs.Trusted(static_cast<std::size_t>(node - costs.cluster().nodes.data()), range);
 }
 
 double Speed(const PlanNode& node) { return node.speeds.weight_bytes_per_second; }

@@ -1,5 +1,7 @@
 #include "coordinator/roster.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "kernels/revision.h"
@@ -38,20 +40,43 @@ bool Roster::IsAvoided(NodeId node, Instant now) const {
   return found != avoid_.end() && now < found->second;
 }
 
+void Roster::Measured(NodeId node, double slowness, Instant now) {
+  if (speeds_[node].Measured(slowness, now)) ++beliefs_;
+}
+
+std::optional<double> Roster::Slowness(NodeId node, Instant now) const {
+  const auto found = speeds_.find(node);
+  return found == speeds_.end() ? std::nullopt : found->second.Slowness(now);
+}
+
+double Roster::UsualSlowness(Instant now) const {
+  std::vector<double> known;
+  for (const auto& [id, member] : members_) {
+    if (const std::optional<double> slowness = Slowness(id, now)) known.push_back(*slowness);
+  }
+  if (known.empty()) return 1;
+  const auto middle = known.begin() + static_cast<std::ptrdiff_t>((known.size() - 1) / 2);
+  std::nth_element(known.begin(), middle, known.end());
+  return *middle;
+}
+
 pipeline::PlanCluster Roster::Candidates(Instant now, const std::set<NodeId>& taken) const {
   pipeline::PlanCluster cluster;
+  const double usual = UsualSlowness(now);
   for (const auto& [id, member] : members_) {
-    if (taken.contains(id) || !member.greeted || member.draining ||
-        member.hello.arithmetic() != kernels::kKernelRevision) {
+    if (taken.contains(id) || !member.greeted || member.draining || member.resting ||
+        member.quarantined || member.hello.arithmetic() != kernels::kKernelRevision) {
       continue;
     }
     const wire::pb::Profile& profile = member.hello.profile();
     pipeline::PlanNode node;
     node.id = id;
     node.memory_bytes = member.hello.memory_bytes();
-    node.speeds.weight_bytes_per_second = Known(profile.weight_bytes_per_second());
-    node.speeds.operations_per_second = Known(profile.operations_per_second());
+    const double slowness = Slowness(id, now).value_or(usual);
+    node.speeds.weight_bytes_per_second = Known(profile.weight_bytes_per_second()) / slowness;
+    node.speeds.operations_per_second = Known(profile.operations_per_second()) / slowness;
     node.avoid = IsAvoided(id, now);
+    node.trusted = member.trusted;
     for (const wire::pb::RoundTrip& trip : member.telemetry.round_trips()) {
       if (!(trip.milliseconds() >= 0 && trip.milliseconds() <= kRoundTripMax)) continue;
       const double one_way = trip.milliseconds() / 2000;

@@ -59,6 +59,37 @@ TEST(RosterTest, ASpeedThatNothingHasCountsAsNone) {
   }
 }
 
+// As seconds of work would say it.
+void Work(Roster& roster, NodeId node, double slowness) {
+  for (const int second : {0, 1, 2}) {
+    roster.Measured(node, slowness, kNow + std::chrono::seconds(second));
+  }
+}
+
+TEST(RosterTest, ACandidateIsAsFastAsItTurnsOutToBe) {
+  constexpr Instant kLater = kNow + std::chrono::seconds(3);
+  Roster roster;
+  for (const NodeId node : {kA, kB, kC}) Greet(roster, node, 1000, 60);
+  const std::uint64_t before = roster.beliefs();
+  Work(roster, kA, 2);
+  EXPECT_NE(roster.beliefs(), before);
+  const auto speed = [&](std::size_t node) {
+    return roster.Candidates(kLater).nodes.at(node).speeds.weight_bytes_per_second;
+  };
+  EXPECT_EQ(speed(0), 30);
+  EXPECT_EQ(speed(1), 30) << "who has not worked is off by as much as the others";
+  Work(roster, kB, 6);
+  EXPECT_EQ(speed(0), 30);
+  EXPECT_EQ(speed(1), 10);
+  EXPECT_EQ(speed(2), 30) << "by as much as the usual one";
+  EXPECT_EQ(roster.Candidates(kLater).nodes.at(1).speeds.operations_per_second, 100);
+  roster.Left(kB);
+  Greet(roster, kB, 1000, 60);
+  EXPECT_EQ(speed(1), 10) << "it is no faster for having come anew";
+  EXPECT_EQ(roster.Slowness(kB, kLater), 6);
+  EXPECT_FALSE(roster.Slowness(kC, kLater).has_value());
+}
+
 TEST(RosterTest, RoundTripsBecomeLatenciesOfOneWay) {
   Roster roster;
   Greet(roster, kA, 1000, 1);

@@ -1,0 +1,356 @@
+#include "coordinator/auditor.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "kernels/revision.h"
+#include "wire/row_hash.h"
+
+namespace shoal::coordinator {
+namespace {
+
+// Receipts come with telemetry, every 250 ms while a node works.
+constexpr Duration kSettleFor = std::chrono::milliseconds(800);
+// What has not been accounted for by then will not be.
+constexpr Duration kSettleMax = std::chrono::seconds(10);
+// Something must happen in an audit.
+constexpr Duration kStepMax = std::chrono::seconds(20);
+constexpr std::size_t kChunk = 16;
+// Those that wait are dropped rather than that they pile up.
+constexpr std::size_t kWaitingMax = 256;
+// A node that gives no account of its work so often in a row is as good as one that lies.
+constexpr std::size_t kExcusesMax = 16;
+constexpr std::size_t kTouchedMax = 4096;
+
+std::string Name(NodeId node) {
+  return node == kHeadNode ? "the head" : "node " + std::to_string(ToNumber(node));
+}
+
+std::string Hex(std::uint64_t hash) {
+  std::array<char, 20> text{};
+  (void)std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
+  return text.data();
+}
+
+std::string Describe(const StageWork& work, std::size_t position) {
+  return "sequence " + std::to_string(work.sequence) + ", position " + std::to_string(position) +
+         ", layers [" + std::to_string(work.range.first) + "," + std::to_string(work.range.end) +
+         ")";
+}
+
+}  // namespace
+
+Auditor::Auditor(const Seams& seams, Roster& roster, const ModelPlan& model,
+                 std::shared_ptr<pipeline::HeadModel> head, pipeline::LayerStore& layers,
+                 double budget, AuditorEvents& events)
+    : seams_(seams),
+      roster_(roster),
+      model_(model),
+      head_(std::move(head)),
+      budget_(budget),
+      events_(events),
+      ledger_(seams.network.self()),
+      recomputer_(seams, model, layers, head_->parallel()) {}
+
+void Auditor::OnSent(const pipeline::Route& route, const wire::Batch& batch,
+                     const std::vector<std::int32_t>& tokens, std::vector<std::uint64_t> hashes) {
+  ledger_.Sent(route, batch, tokens, std::move(hashes));
+  for (const pipeline::RouteStage& stage : route.stages) {
+    std::set<std::uint64_t>& touched = touched_[stage.node];
+    for (const wire::Run& run : batch.runs) touched.insert(run.sequence);
+    while (touched.size() > kTouchedMax) touched.erase(touched.begin());
+  }
+}
+
+void Auditor::OnReturned(const wire::Batch& batch) {
+  if (const auto dispute = ledger_.Returned(batch)) HearDisputes({*dispute});
+}
+
+void Auditor::OnRelayed(const wire::Batch& batch) {
+  ledger_.Relayed(batch);
+  HearContradictions();
+}
+
+void Auditor::OnReceipts(NodeId from, const wire::pb::Receipts& receipts) {
+  HearDisputes(ledger_.Add(from, receipts));
+  tally_.of_work = ledger_.accounted();
+  HearContradictions();
+}
+
+// What comes back to the head the head has seen itself; between two nodes, it is one word against
+// another.
+void Auditor::HearDisputes(const std::vector<Dispute>& disputes) {
+  for (const Dispute& dispute : disputes) {
+    const NodeId self = seams_.network.self();
+    if (dispute.receiver == self || dispute.sender == self) {
+      const NodeId node = dispute.receiver == self ? dispute.sender : dispute.receiver;
+      Blame(node, "of rows of sequence " + std::to_string(dispute.sequence) +
+                      (dispute.receiver == self ? " it says that it sent others than came"
+                                                : " it says that others came than were sent"));
+    } else {
+      events_.OnDispute(dispute.sender, dispute.receiver);
+    }
+  }
+}
+
+void Auditor::HearContradictions() {
+  for (const NodeId node : ledger_.TakeContradicted()) {
+    if (node != seams_.network.self()) {
+      Blame(node, "of rows that passed the head it says something else than the head saw");
+    }
+  }
+}
+
+void Auditor::OnOver(std::uint64_t sequence) {
+  over_.insert(sequence);
+  if (over_.size() > kTouchedMax) over_.erase(over_.begin());
+  ended_.push_back({sequence, seams_.clock.Now()});
+}
+
+void Auditor::Tick() {
+  Settle();
+  if (audit_ && seams_.clock.Now() > deadline_) Void();
+  if (!audit_) StartNext();
+}
+
+void Auditor::Settle() {
+  const Instant now = seams_.clock.Now();
+  std::erase_if(ended_, [&](const Ended& ended) {
+    if (now - ended.at < kSettleFor) return false;
+    if (now - ended.at < kSettleMax && !ledger_.Complete(ended.sequence)) return false;
+    Pick(ended.sequence);
+    return true;
+  });
+}
+
+void Auditor::Pick(std::uint64_t sequence) {
+  std::vector<StageWork> works = ledger_.WorkOn(sequence);
+  for (StageWork& work : works) {
+    if (!seams_.random.Chance(budget_)) continue;
+    if (waiting_.size() == kWaitingMax) waiting_.pop_front();
+    Audit audit;
+    audit.tokens = ledger_.Tokens(sequence);
+    audit.work = std::move(work);
+    waiting_.push_back(std::move(audit));
+  }
+  for (const NodeId node : ledger_.Silent(sequence)) {
+    if (roster_.Find(node) != nullptr) Excuse(node, "it does not account for its work");
+  }
+  ledger_.Forget(sequence);
+}
+
+void Auditor::StartNext() {
+  if (waiting_.empty()) return;
+  Audit next = std::move(waiting_.front());
+  waiting_.pop_front();
+  Start(std::move(next));
+}
+
+// Nodes that have the layers; else the head, which has all. Of a second opinion, somebody who has
+// not given the first.
+NodeId Auditor::ChooseWhere(const Audit& audit) {
+  const NodeId self = seams_.network.self();
+  if (audit.settled) return self;
+  std::vector<NodeId> able;
+  for (const auto& [id, member] : roster_.members()) {
+    if (id == audit.work.node || id == audit.doubter || !member.greeted || member.draining ||
+        member.resting || member.quarantined ||
+        member.hello.arithmetic() != kernels::kKernelRevision) {
+      continue;
+    }
+    bool has_all = true;
+    for (std::int64_t i = audit.work.range.first; has_all && i < audit.work.range.end; ++i) {
+      has_all = member.layers.contains(model_.layers[static_cast<std::size_t>(i)].sha256());
+    }
+    if (has_all) able.push_back(id);
+  }
+  return able.empty() ? self : able[seams_.random.Below(able.size())];
+}
+
+void Auditor::Start(Audit audit) {
+  audit_ = std::move(audit);
+  at_ = 0;
+  count_ = 0;
+  wants_rows_ = false;
+  deadline_ = seams_.clock.Now() + kStepMax;
+  recomputer_.Begin(events_.NextAudit(), ChooseWhere(*audit_), audit_->work.range,
+                    audit_->work.given.size(), [this](const Status& status) {
+                      if (!status.ok()) return Void();
+                      Next();
+                    });
+}
+
+void Auditor::Next() {
+  const StageWork& work = audit_->work;
+  // A second opinion is asked about one position, and those before it.
+  const bool second = audit_->doubter != NodeId{};
+  const std::size_t end = second ? audit_->doubted_at + 1 : work.given.size();
+  if (at_ == end) return Right();
+  deadline_ = seams_.clock.Now() + kStepMax;
+  count_ = std::min(kChunk, end - at_);
+  if (work.upstream == seams_.network.self()) return EmbedRows(count_);
+  wants_rows_ = true;
+  wire::pb::ToNode message;
+  wire::pb::RowsGet& get = *message.mutable_rows_get();
+  get.set_audit(recomputer_.number());
+  get.set_sequence(work.sequence);
+  get.set_boundary(static_cast<std::uint32_t>(work.range.first));
+  get.set_begin(static_cast<std::uint32_t>(at_));
+  get.set_count(static_cast<std::uint32_t>(count_));
+  if (!seams_.network.Send(work.upstream, Traffic::kControl, wire::Encode(message)).ok()) Void();
+}
+
+void Auditor::EmbedRows(std::size_t count) {
+  struct Embedding {
+    std::shared_ptr<pipeline::HeadModel> head;
+    std::vector<std::int32_t> tokens;
+    std::vector<std::uint16_t> rows;
+  };
+  const auto begin = audit_->tokens.begin() + static_cast<std::ptrdiff_t>(at_);
+  const auto work = std::make_shared<Embedding>(
+      Embedding{head_, {begin, begin + static_cast<std::ptrdiff_t>(count)}, {}});
+  const double bytes = static_cast<double>(count * model_.dim) * 2;
+  const Status submitted = seams_.executor.Submit(
+      {.tag = {.step = at_, .epoch = recomputer_.number()},
+       .work = {.operations = bytes, .bytes_moved = bytes},
+       .run = [work] { work->rows = work->head->Embed(work->tokens); },
+       .done =
+           [this, work, alive = std::weak_ptr<int>(alive_)](JobTag tag) {
+             if (alive.expired() || !audit_ || tag.epoch != recomputer_.number()) return;
+             OnRows(std::move(work->rows));
+           }});
+  if (!submitted.ok()) Void();
+}
+
+void Auditor::OnBatch(NodeId from, const wire::Batch& batch) {
+  if (audit_ && wants_rows_ && from == audit_->work.upstream &&
+      batch.epoch == recomputer_.number()) {
+    wants_rows_ = false;
+    if (batch.dim != model_.dim || batch.rows.size() != count_ * model_.dim) return Void();
+    return OnRows(batch.rows);
+  }
+  recomputer_.OnBatch(from, batch);
+}
+
+void Auditor::OnRowsGone(NodeId from, std::uint64_t audit) {
+  if (!audit_ || !wants_rows_ || from != audit_->work.upstream || audit != recomputer_.number()) {
+    return;
+  }
+  Void();
+  Excuse(from, "it has not kept the rows that it made");
+}
+
+// What the stage was given.
+void Auditor::OnRows(std::vector<std::uint16_t> rows) {
+  const StageWork& work = audit_->work;
+  const std::vector<std::uint64_t> hashes = wire::RowHashes(rows, model_.dim);
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    const std::size_t position = at_ + i;
+    if (!work.upstream_made.empty() && hashes[i] != work.upstream_made[position]) {
+      const NodeId upstream = work.upstream;
+      const std::string evidence = Describe(work, position) + ": it said that it had made " +
+                                   Hex(work.upstream_made[position]) + " and shows " +
+                                   Hex(hashes[i]);
+      Void();
+      return Blame(upstream, evidence);
+    }
+    // Others were given to it by somebody who is not there any more: nothing follows.
+    if (hashes[i] != work.given[position]) return Void();
+  }
+  if (work.upstream != seams_.network.self()) excuses_[work.upstream] = 0;
+  recomputer_.Compute(at_, std::move(rows),
+                      [this](const Result<std::vector<std::uint64_t>>& made) { OnMade(made); });
+}
+
+void Auditor::OnMade(const Result<std::vector<std::uint64_t>>& made) {
+  if (!made.ok()) return Void();
+  tally_.work += static_cast<double>(made->size()) * static_cast<double>(audit_->work.range.size());
+  for (std::size_t i = 0; i < made->size(); ++i) {
+    const std::size_t position = at_ + i;
+    if ((*made)[i] != audit_->work.made[position]) return Differs(position, (*made)[i]);
+  }
+  at_ += made->size();
+  Next();
+}
+
+// All that passed the node before has then been looked at by chance, and nothing was found.
+void Auditor::Right() {
+  const Audit audit = *std::exchange(audit_, std::nullopt);
+  const NodeId where = recomputer_.where();
+  recomputer_.End();
+  if (audit.doubter != NodeId{}) {
+    // The second opinion is what the node made: the first one was wrong.
+    ++tally_.wrong;
+    if (audit.doubter == seams_.network.self()) {
+      return events_.OnNews("this head computes something else than " + Name(audit.work.node) +
+                            " and " + Name(where) + " (" + Describe(audit.work, audit.doubted_at) +
+                            "): its memory may be broken");
+    }
+    return Blame(audit.doubter, Describe(audit.work, audit.doubted_at) + ": it makes " +
+                                    Hex(audit.doubter_made) + ", " + Name(audit.work.node) +
+                                    " and " + Name(where) + " make " +
+                                    Hex(audit.work.made[audit.doubted_at]));
+  }
+  ++tally_.right;
+  excuses_[audit.work.node] = 0;
+  std::set<std::uint64_t>& touched = touched_[audit.work.node];
+  std::erase_if(touched, [&](std::uint64_t sequence) {
+    return sequence <= audit.work.sequence && over_.contains(sequence);
+  });
+}
+
+void Auditor::Differs(std::size_t position, std::uint64_t made) {
+  Audit audit = *std::exchange(audit_, std::nullopt);
+  const NodeId where = recomputer_.where();
+  recomputer_.End();
+  const bool first = audit.doubter == NodeId{};
+  if (!first && position == audit.doubted_at && made == audit.doubter_made) {
+    ++tally_.wrong;
+    return Blame(audit.work.node, Describe(audit.work, position) + ": it made " +
+                                      Hex(audit.work.made[position]) + ", " + Name(audit.doubter) +
+                                      " and " + Name(where) + " make " + Hex(made));
+  }
+  if (!first && where == seams_.network.self()) {
+    // Three results: the head's counts, because there is nobody else to believe.
+    ++tally_.wrong;
+    return Blame(audit.work.node, Describe(audit.work, position) + ": it made " +
+                                      Hex(audit.work.made[position]) + ", the head makes " +
+                                      Hex(made));
+  }
+  audit.settled = !first;
+  audit.doubter = where;
+  audit.doubted_at = position;
+  audit.doubter_made = made;
+  Start(std::move(audit));
+}
+
+void Auditor::Void() {
+  if (!audit_) return;
+  ++tally_.voided;
+  audit_.reset();
+  recomputer_.End();
+}
+
+void Auditor::Excuse(NodeId node, const std::string& what) {
+  if (++excuses_[node] < kExcusesMax) return;
+  Blame(node, what + ", " + std::to_string(kExcusesMax) + " times in a row");
+}
+
+void Auditor::Blame(NodeId node, const std::string& evidence) {
+  const std::set<std::uint64_t> touched = std::exchange(touched_[node], {});
+  excuses_[node] = 0;
+  if (audit_ && (audit_->work.node == node || audit_->work.upstream == node)) Void();
+  std::erase_if(waiting_, [&](const Audit& audit) {
+    return audit.work.node == node || audit.work.upstream == node;
+  });
+  events_.OnGuilty(node, evidence, {touched.begin(), touched.end()});
+}
+
+void Auditor::OnLost(NodeId node) {
+  recomputer_.OnLost(node);
+  if (audit_ && wants_rows_ && audit_->work.upstream == node) Void();
+}
+
+}  // namespace shoal::coordinator

@@ -1,0 +1,43 @@
+// Balance: whether layers of a pipeline that runs should move because nodes are faster or slower
+// than it was made for, and which. Pure.
+//
+// What moves least is preferred: first cuts between nodes that are there, of as few neighbours as
+// will do; then a node more, one less, or a spare in the place of one; then all anew. Each must
+// take a good deal less than the one before it, and the first a good deal less than what there is:
+// a move costs every answer a pause.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/node_id.h"
+#include "pipeline/planner.h"
+#include "pipeline/replica.h"
+
+namespace shoal::coordinator {
+
+struct BalanceCase {
+  pipeline::PlanModel model;
+  pipeline::PlanCluster cluster;  // With speeds as they are believed to be.
+  pipeline::PlanWish wish;
+  std::vector<pipeline::RouteStage> route;  // That runs.
+  // How many times as long as promised nodes take, as far as that is known. For the reason only.
+  std::map<NodeId, double> slowness;
+  // Whether a node's layers may change, and whether it may get more of them.
+  std::function<bool(NodeId, bool more)> may_move;
+};
+
+struct BalanceMove {
+  std::vector<pipeline::RouteStage> stages;
+  std::vector<NodeId> moved;  // Those whose layers change.
+  // "node 3 takes 3.1 times as long as it promised: node 3 [8,16) -> [8,10), …"
+  std::string why;
+};
+
+// Nothing: it is good enough as it is, or a node of it is not in the cluster.
+std::optional<BalanceMove> Balance(const BalanceCase& now);
+
+}  // namespace shoal::coordinator

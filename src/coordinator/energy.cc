@@ -1,0 +1,183 @@
+#include "coordinator/energy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace shoal::coordinator {
+namespace {
+
+constexpr double kJoulesPerKwh = 3.6e6;
+
+bool Believable(const Power& power) {
+  return std::isfinite(power.watts) && power.watts >= 0 && power.watts <= EnergyLedger::kWattsMax;
+}
+
+std::optional<double> Share(double joules, std::uint64_t tokens) {
+  if (joules <= 0 || tokens == 0) return std::nullopt;
+  return joules / static_cast<double>(tokens);
+}
+
+void Add(Joules& to, const Joules& more) {
+  to.all += more.all;
+  to.idle += more.idle;
+}
+
+std::optional<double> PerKwh(const std::optional<double>& rate, double joules) {
+  if (!rate) return std::nullopt;
+  return *rate * joules / kJoulesPerKwh;
+}
+
+}  // namespace
+
+std::optional<double> NodeEnergy::PerToken() const { return Share(total.all - total.idle, tokens); }
+std::optional<double> ClusterEnergy::PerToken() const {
+  return Share(total.all - total.idle, tokens);
+}
+
+std::optional<double> Tariff::Grams(double joules) const { return PerKwh(grams_per_kwh, joules); }
+std::optional<double> Tariff::Price(double joules) const { return PerKwh(price_per_kwh, joules); }
+
+// Until the next reading nobody knows the energy, but the shares of it can be kept.
+void EnergyLedger::CountTime(Node& node, Instant at) {
+  const double passed = ToSeconds(at - node.counted);
+  node.counted = at;
+  if (node.rows_sum == 0 || passed <= 0) return;
+  for (const auto& [answer, rows] : node.rows) {
+    node.seconds[answer] += passed * static_cast<double>(rows) / static_cast<double>(node.rows_sum);
+  }
+}
+
+void EnergyLedger::OnPower(NodeId id, std::optional<Power> power, Instant at, std::int64_t day) {
+  Node& node = nodes_[id];
+  if (power && !Believable(*power)) power.reset();
+  CountTime(node, at);
+  const Duration passed = at - node.read;
+  if (node.power && power && passed > Duration{0} && passed <= kGapMax) {
+    const double seconds = ToSeconds(passed);
+    Settle(node, seconds * (node.power->watts + power->watts) / 2, seconds, day);
+    node.estimated = node.estimated || node.power->estimated || power->estimated;
+  }
+  node.seconds.clear();
+  node.power = power;
+  node.read = at;
+}
+
+void EnergyLedger::Settle(Node& node, double joules, double seconds, std::int64_t day) {
+  double used = 0;
+  for (const auto& [number, share] : node.seconds) {
+    const double part = joules * share / seconds;
+    used += part;
+    const auto answer = answers_.find(number);
+    if (answer != answers_.end()) answer->second.energy.joules += part;
+  }
+  const Joules counted{.all = joules, .idle = std::max(0.0, joules - used)};
+  Add(node.total, counted);
+  Add(node.days[day], counted);
+  if (node.days.size() > kDaysKept) node.days.erase(node.days.begin());
+}
+
+void EnergyLedger::Open(std::uint64_t answer, const pipeline::AnswerEnergy& before) {
+  const bool opened = answers_.emplace(answer, Answer{before, {}}).second;
+  SHOAL_CHECK(opened);
+}
+
+// What is not settled yet counts with the power that was told last.
+pipeline::AnswerEnergy EnergyLedger::Of(std::uint64_t answer, Instant now) const {
+  const Answer& account = answers_.at(answer);
+  pipeline::AnswerEnergy energy = account.energy;
+  for (const NodeId id : account.nodes) {
+    const Node& node = nodes_.at(id);
+    if (!node.power || now - node.read > kGapMax) continue;
+    energy.joules += node.power->watts * SecondsOf(answer, node, now);
+  }
+  return energy;
+}
+
+double EnergyLedger::SecondsOf(std::uint64_t answer, const Node& node, Instant now) {
+  const auto counted = node.seconds.find(answer);
+  const double seconds = counted == node.seconds.end() ? 0 : counted->second;
+  const auto rows = node.rows.find(answer);
+  if (rows == node.rows.end()) return seconds;
+  return seconds + ToSeconds(now - node.counted) * static_cast<double>(rows->second) /
+                       static_cast<double>(node.rows_sum);
+}
+
+void EnergyLedger::OnSent(NodeId id, std::span<const pipeline::SequenceRows> rows, Instant at) {
+  Node& node = nodes_[id];
+  CountTime(node, at);
+  for (const pipeline::SequenceRows& run : rows) {
+    node.rows[run.sequence] += run.rows;
+    node.rows_sum += run.rows;
+    const auto answer = answers_.find(run.sequence);
+    if (answer != answers_.end()) answer->second.nodes.insert(id);
+  }
+}
+
+void EnergyLedger::OnBack(NodeId id, std::span<const pipeline::SequenceRows> rows,
+                          std::size_t layers, Instant at) {
+  Node& node = nodes_[id];
+  CountTime(node, at);
+  const bool known = node.power && at - node.read <= kGapMax;
+  for (const pipeline::SequenceRows& run : rows) {
+    const auto found = node.rows.find(run.sequence);
+    SHOAL_CHECK(found != node.rows.end() && found->second >= run.rows);
+    found->second -= run.rows;
+    if (found->second == 0) node.rows.erase(found);
+    node.rows_sum -= run.rows;
+    const double work = static_cast<double>(run.rows * layers);
+    work_ += work;
+    work_covered_ += known ? work : 0;
+    const auto answer = answers_.find(run.sequence);
+    if (answer == answers_.end()) continue;
+    pipeline::AnswerEnergy& energy = answer->second.energy;
+    energy.work += work;
+    energy.work_covered += known ? work : 0;
+    energy.estimated = energy.estimated || (known && node.power->estimated);
+  }
+}
+
+void EnergyLedger::OnToken(std::uint64_t answer) {
+  ++tokens_;
+  for (const NodeId id : answers_.at(answer).nodes) {
+    Node& node = nodes_.at(id);
+    if (node.power) ++node.tokens;
+  }
+}
+
+NodeEnergy EnergyLedger::OfNode(NodeId id, std::int64_t today) const {
+  NodeEnergy energy;
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return energy;
+  const Node& node = found->second;
+  energy.power = node.power;
+  if (const auto day = node.days.find(today); day != node.days.end()) energy.today = day->second;
+  energy.total = node.total;
+  energy.estimated = node.estimated;
+  energy.tokens = node.tokens;
+  return energy;
+}
+
+ClusterEnergy EnergyLedger::OfAll(std::int64_t today) const {
+  ClusterEnergy sum;
+  sum.tokens = tokens_;
+  sum.work = work_;
+  sum.work_covered = work_covered_;
+  for (const auto& [id, node] : nodes_) {
+    Add(sum.total, node.total);
+    if (const auto day = node.days.find(today); day != node.days.end()) Add(sum.today, day->second);
+    sum.estimated = sum.estimated || node.estimated;
+  }
+  return sum;
+}
+
+std::map<std::int64_t, Joules> EnergyLedger::Days() const {
+  std::map<std::int64_t, Joules> days;
+  for (const auto& [id, node] : nodes_) {
+    for (const auto& [day, joules] : node.days) Add(days[day], joules);
+  }
+  return days;
+}
+
+}  // namespace shoal::coordinator

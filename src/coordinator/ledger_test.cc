@@ -1,0 +1,173 @@
+#include "coordinator/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include "wire/row_hash.h"
+
+namespace shoal::coordinator {
+namespace {
+
+constexpr NodeId kHead{1};
+constexpr NodeId kFirst{2};
+constexpr NodeId kSecond{3};
+constexpr std::uint32_t kDim = 4;
+
+const pipeline::Route kRoute = {.epoch = 9, .stages = {{kFirst, {0, 3}}, {kSecond, {3, 5}}}};
+
+// Hashes of rows of one sequence: what is said of a position at a boundary.
+std::vector<std::uint64_t> Hashes(std::uint64_t boundary, std::uint32_t begin,
+                                  std::uint32_t count) {
+  std::vector<std::uint64_t> hashes;
+  for (std::uint32_t p = begin; p < begin + count; ++p) hashes.push_back(1000 * boundary + p + 1);
+  return hashes;
+}
+
+wire::pb::Receipts Receipt(std::uint64_t step, const std::vector<std::uint64_t>& given,
+                           const std::vector<std::uint64_t>& made) {
+  wire::pb::Receipts receipts;
+  receipts.set_epoch(kRoute.epoch);
+  receipts.add_steps(step);
+  receipts.add_rows(static_cast<std::uint32_t>(given.size()));
+  receipts.mutable_given()->Add(given.begin(), given.end());
+  receipts.mutable_made()->Add(made.begin(), made.end());
+  return receipts;
+}
+
+class LedgerTest : public testing::Test {
+ protected:
+  wire::Batch Send(std::uint64_t step, std::uint32_t begin, std::uint32_t count) {
+    wire::Batch batch;
+    batch.epoch = kRoute.epoch;
+    batch.step = step;
+    batch.last = 1;
+    batch.dim = kDim;
+    batch.runs = {{.sequence = 7, .begin = begin, .count = count, .wanted = 1}};
+    std::vector<std::int32_t> tokens;
+    for (std::uint32_t p = begin; p < begin + count; ++p) {
+      tokens.push_back(static_cast<std::int32_t>(p));
+    }
+    ledger_.Sent(kRoute, batch, tokens, Hashes(0, begin, count));
+    return batch;
+  }
+  std::vector<Dispute> Honest(NodeId node, std::uint64_t step, std::uint32_t begin,
+                              std::uint32_t count) {
+    const std::uint64_t in = node == kFirst ? 0 : 3;
+    const std::uint64_t out = node == kFirst ? 3 : 5;
+    return ledger_.Add(node, Receipt(step, Hashes(in, begin, count), Hashes(out, begin, count)));
+  }
+
+  Ledger ledger_{kHead};
+};
+
+TEST_F(LedgerTest, WorkOfBothStagesCanBeComputedAgain) {
+  Send(0, 0, 5);
+  Send(1, 5, 1);
+  for (const NodeId node : {kFirst, kSecond}) {
+    EXPECT_TRUE(Honest(node, 0, 0, 5).empty());
+    EXPECT_TRUE(Honest(node, 1, 5, 1).empty());
+  }
+  const std::vector<StageWork> works = ledger_.WorkOn(7);
+  ASSERT_EQ(works.size(), 2U);
+  EXPECT_EQ(works[0].node, kFirst);
+  EXPECT_EQ(works[0].upstream, kHead);
+  EXPECT_EQ(works[0].given, Hashes(0, 0, 6));
+  EXPECT_EQ(works[0].made, Hashes(3, 0, 6));
+  EXPECT_EQ(works[1].upstream, kFirst);
+  EXPECT_EQ(works[1].upstream_made, works[1].given);
+  EXPECT_EQ(ledger_.Tokens(7), (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_TRUE(ledger_.Silent(7).empty());
+  EXPECT_EQ(ledger_.accounted(), 6 * 5);
+  ledger_.Forget(7);
+  EXPECT_TRUE(ledger_.WorkOn(7).empty());
+}
+
+TEST_F(LedgerTest, GuessesThatWereWrongAreReplaced) {
+  Send(0, 0, 4);
+  Send(1, 2, 1);
+  for (const NodeId node : {kFirst, kSecond}) {
+    Honest(node, 0, 0, 4);
+    ledger_.Add(node, Receipt(1, {77}, {88}));
+  }
+  const std::vector<StageWork> works = ledger_.WorkOn(7);
+  ASSERT_EQ(works.size(), 2U);
+  EXPECT_EQ(works[0].given, (std::vector<std::uint64_t>{1, 2, 77}));
+}
+
+TEST_F(LedgerTest, WhoSaysNothingIsNamed) {
+  Send(0, 0, 4);
+  Honest(kFirst, 0, 0, 4);
+  EXPECT_EQ(ledger_.Silent(7), (std::vector<NodeId>{kSecond}));
+  ASSERT_EQ(ledger_.WorkOn(7).size(), 1U);
+}
+
+TEST_F(LedgerTest, TheEndsOfALinkThatDisagreeAreBothNamed) {
+  Send(0, 0, 4);
+  EXPECT_TRUE(Honest(kFirst, 0, 0, 4).empty());
+  std::vector<std::uint64_t> given = Hashes(3, 0, 4);
+  given[2] ^= 1U;
+  EXPECT_EQ(ledger_.Add(kSecond, Receipt(0, given, Hashes(5, 0, 4))),
+            (std::vector<Dispute>{{kFirst, kSecond, 7}}));
+}
+
+TEST_F(LedgerTest, WhatTheHeadSawDecides) {
+  wire::Batch passed = Send(0, 0, 2);
+  passed.stage = 1;
+  passed.rows = {1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<std::uint64_t> seen = wire::RowHashes(passed.rows, kDim);
+  ledger_.Relayed(passed);
+  EXPECT_TRUE(ledger_.Add(kFirst, Receipt(0, Hashes(0, 0, 2), seen)).empty());
+  EXPECT_TRUE(ledger_.TakeContradicted().empty());
+  EXPECT_TRUE(ledger_.Add(kSecond, Receipt(0, Hashes(3, 0, 2), Hashes(5, 0, 2))).empty());
+  EXPECT_EQ(ledger_.TakeContradicted(), (std::vector<NodeId>{kSecond}));
+}
+
+TEST_F(LedgerTest, WhatComesBackMustBeWhatWasSaid) {
+  wire::Batch back = Send(0, 0, 3);
+  back.stage = 2;
+  back.rows = {1, 2, 3, 4};
+  std::vector<std::uint64_t> made = Hashes(5, 0, 3);
+  made[2] = wire::RowHash(back.rows);
+  ledger_.Add(kSecond, Receipt(0, Hashes(3, 0, 3), made));
+  EXPECT_EQ(ledger_.Returned(back), std::nullopt);
+  back.rows[0] = 9;
+  EXPECT_EQ(ledger_.Returned(back), (Dispute{kSecond, kHead, 7}));
+}
+
+TEST_F(LedgerTest, NonsenseIsIgnored) {
+  Send(0, 0, 4);
+  EXPECT_TRUE(Honest(NodeId{99}, 0, 0, 4).empty());
+  EXPECT_TRUE(Honest(kFirst, 5, 0, 4).empty());
+  EXPECT_TRUE(Honest(kFirst, 0, 0, 3).empty()) << "another number of rows";
+  wire::pb::Receipts cut = Receipt(0, Hashes(0, 0, 4), Hashes(3, 0, 4));
+  cut.mutable_made()->Truncate(2);
+  EXPECT_TRUE(ledger_.Add(kFirst, cut).empty());
+  wire::pb::Receipts huge = Receipt(0, Hashes(0, 0, 4), Hashes(3, 0, 4));
+  huge.set_rows(0, 0xffffffffU);
+  EXPECT_TRUE(ledger_.Add(kFirst, huge).empty());
+  EXPECT_TRUE(ledger_.WorkOn(7).empty());
+}
+
+// Another node took over in the middle: what it did from position 0 on is not all its own.
+TEST_F(LedgerTest, OnlyWorkFromTheFirstPositionOnCounts) {
+  Send(0, 0, 4);
+  Honest(kFirst, 0, 0, 4);
+  Honest(kSecond, 0, 0, 4);
+  const NodeId other{4};
+  pipeline::Route route = kRoute;
+  route.stages[1].node = other;
+  wire::Batch batch;
+  batch.epoch = kRoute.epoch;
+  batch.step = 1;
+  batch.last = 1;
+  batch.dim = kDim;
+  batch.runs = {{.sequence = 7, .begin = 4, .count = 1, .wanted = 1}};
+  ledger_.Sent(route, batch, std::vector<std::int32_t>{4}, Hashes(0, 4, 1));
+  Honest(kFirst, 1, 4, 1);
+  ledger_.Add(other, Receipt(1, Hashes(3, 4, 1), Hashes(5, 4, 1)));
+  const std::vector<StageWork> works = ledger_.WorkOn(7);
+  ASSERT_EQ(works.size(), 1U);
+  EXPECT_EQ(works[0].node, kFirst);
+}
+
+}  // namespace
+}  // namespace shoal::coordinator
