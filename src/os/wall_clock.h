@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace shoal::os {
 
@@ -11,5 +12,12 @@ namespace shoal::os {
 using UnixTime = std::int64_t;
 
 UnixTime UnixNow();
+
+// Minutes after midnight where this machine is.
+int LocalMinute();
+// By the clock of this place: which day it is now, counted from 1970-01-01, and "14:05:09" of a
+// moment.
+std::int64_t LocalDayNow();
+std::string LocalTimeOfDay(UnixTime time);
 
 }  // namespace shoal::os

@@ -288,4 +288,14 @@ Status HeadDirectory::SetLabels(NodeId node, const std::vector<std::string>& lab
   return ChangeMember(node, [&](MemberRecord& member) { member.labels = labels; });
 }
 
+Status HeadDirectory::SetQuarantine(NodeId node, const std::string& evidence) {
+  return ChangeMember(node, [&](MemberRecord& member) { member.quarantine = evidence; });
+}
+
+Status HeadDirectory::SetRules(NodeId node, const WorkRules& rules) {
+  SHOAL_RETURN_IF_ERROR(CheckWorkRules(rules));
+  if (node == kHeadNode) return {Code::kInvalidArgument, "the head is no node that rests"};
+  return ChangeMember(node, [&](MemberRecord& member) { member.rules = rules; });
+}
+
 }  // namespace shoal::os

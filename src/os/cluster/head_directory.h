@@ -25,6 +25,7 @@
 
 #include "base/node_id.h"
 #include "base/status.h"
+#include "base/work_rules.h"
 #include "os/cluster/file_lock.h"
 #include "os/net/certificates.h"
 #include "os/net/tls.h"
@@ -41,6 +42,8 @@ struct MemberRecord {
   std::uint64_t serial = 0;  // Of its certificate.
   UnixTime issued_at = 0;
   bool revoked = false;
+  std::string quarantine = {};  // Why it gets no work: what it computed wrongly. Empty: it does.
+  WorkRules rules = {};
 };
 
 // What became of a request to join.
@@ -84,6 +87,10 @@ class HeadDirectory {
   // kNotFound: no such member. kInvalidArgument: the head cannot be revoked.
   Status Revoke(NodeId node);
   Status SetLabels(NodeId node, const std::vector<std::string>& labels);
+  // kInvalidArgument: see CheckWorkRules.
+  // Empty evidence: it is pardoned.
+  Status SetQuarantine(NodeId node, const std::string& evidence);
+  Status SetRules(NodeId node, const WorkRules& rules);
 
  private:
   HeadDirectory(std::string path, Authority authority, std::shared_ptr<const TlsIdentity> identity,

@@ -71,6 +71,22 @@ TEST_F(HeadDirectoryTest, ATokenAdmitsAsOftenAsItSays) {
   EXPECT_EQ(head_->Members()->size(), 3U);
 }
 
+TEST_F(HeadDirectoryTest, RulesOfANodeAreKept) {
+  const wire::JoinToken token = *head_->MakeToken(2, kHour, kNow);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(head_->Admit(RequestWith(token.secret), kNow).ok());
+  const WorkRules rules{
+      .duty = 0.5, .only_charging = true, .hours = DayHours{22 * 60, 7 * 60}, .floor = 0.15};
+  ASSERT_TRUE(head_->SetRules(NodeId{2}, rules).ok());
+  EXPECT_EQ(HeadDirectory::Open(path_)->Members()->at(1).rules, rules);
+  EXPECT_EQ(head_->Members()->at(2).rules, WorkRules{}) << "as in lists that know of no rules";
+  ASSERT_TRUE(head_->SetRules(NodeId{2}, {}).ok());
+  EXPECT_EQ(head_->Members()->at(1).rules, WorkRules{});
+  EXPECT_EQ(head_->SetRules(NodeId{9}, rules).code(), Code::kNotFound);
+  EXPECT_EQ(head_->SetRules(kHeadNode, rules).code(), Code::kInvalidArgument);
+  const WorkRules wrong{.duty = 2};
+  EXPECT_EQ(head_->SetRules(NodeId{2}, wrong).code(), Code::kInvalidArgument);
+}
+
 TEST_F(HeadDirectoryTest, TokensEndByTheHeadsClock) {
   const wire::JoinToken token = *head_->MakeToken(1, kHour, kNow);
   EXPECT_EQ(head_->Admit(RequestWith(token.secret), kNow + kHour)->verdict,

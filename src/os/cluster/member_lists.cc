@@ -39,6 +39,10 @@ class Fields {
     const Json* field = Find(name, &Json::is_number_unsigned);
     return field != nullptr ? field->get<std::uint64_t>() : 0;
   }
+  double Real(const char* name) {
+    const Json* field = Find(name, &Json::is_number);
+    return field != nullptr ? field->get<double>() : 0;
+  }
   std::string Text(const char* name) {
     const Json* field = Find(name, &Json::is_string);
     return field != nullptr ? field->get<std::string>() : std::string();
@@ -88,6 +92,31 @@ class Fields {
   Status wrong_;
 };
 
+// Only what an operator has said: most lists have none.
+void AddRules(const WorkRules& rules, Json& entry) {
+  if (rules.duty) entry["duty"] = *rules.duty;
+  if (rules.only_charging) entry["only_charging"] = *rules.only_charging;
+  if (rules.hours) entry["hours"] = rules.hours->ToString();
+  if (rules.floor) entry["floor"] = *rules.floor;
+  if (rules.trusted) entry["trusted"] = *rules.trusted;
+}
+
+WorkRules TakeRules(const Json& entry, Fields& fields) {
+  WorkRules rules;
+  const auto has = [&](const char* name) { return entry.is_object() && entry.contains(name); };
+  if (has("duty")) rules.duty = fields.Real("duty");
+  if (has("only_charging")) rules.only_charging = fields.Flag("only_charging");
+  if (has("floor")) rules.floor = fields.Real("floor");
+  if (has("trusted")) rules.trusted = fields.Flag("trusted");
+  if (has("hours")) {
+    const Result<DayHours> hours = ParseDayHours(fields.Text("hours"));
+    if (hours.ok()) rules.hours = *hours;
+    if (!hours.ok()) fields.Fail("hours");
+  }
+  if (!CheckWorkRules(rules).ok()) fields.Fail("duty or floor");
+  return rules;
+}
+
 }  // namespace
 
 std::string FormatNodeList(const NodeList& list) {
@@ -99,6 +128,8 @@ std::string FormatNodeList(const NodeList& list) {
                      {"serial", std::to_string(node.serial)},
                      {"issued_at", node.issued_at},
                      {"revoked", node.revoked}});
+    AddRules(node.rules, nodes.back());
+    if (!node.quarantine.empty()) nodes.back()["quarantine"] = node.quarantine;
   }
   const Json file = {{"version", kVersion}, {"next_id", list.next_id}, {"nodes", std::move(nodes)}};
   // Names are checked where they come in; should one slip through, it must not end us.
@@ -130,6 +161,10 @@ Result<NodeList> ParseNodeList(const std::string& text) {
     node.serial = fields.LongNumber("serial");
     node.issued_at = fields.Time("issued_at");
     node.revoked = fields.Flag("revoked");
+    node.rules = TakeRules(entry, fields);
+    if (entry.is_object() && entry.contains("quarantine")) {
+      node.quarantine = fields.Text("quarantine");
+    }
     if (ToNumber(node.id) >= list.next_id) fields.Fail("id");
     SHOAL_RETURN_IF_ERROR(fields.wrong());
     list.nodes.push_back(std::move(node));

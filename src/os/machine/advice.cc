@@ -1,4 +1,4 @@
-// AdviseOwner: readings turned into sentences. Pure.
+// AdviseOwner, WarnOfBattery: readings turned into sentences. Pure.
 #include <algorithm>
 #include <cstdio>
 
@@ -107,6 +107,14 @@ std::vector<std::string> AdviseOwner(const MachineInfo& machine) {
   AdviseOnMemory(machine.sensors.memory, out);
   AdviseOnBlindness(machine.sensors, out);
   return out;
+}
+
+std::string WarnOfBattery(const MachineInfo& machine) {
+  const Result<Battery>& battery = machine.sensors.battery;
+  if (!battery.ok() && battery.status().code() == Code::kNotFound) return "";
+  return "a battery that is kept full while the phone computes swells within weeks: limit its "
+         "charge to 80 % in the phone's settings, and take a phone whose screen or back lifts "
+         "out of use";
 }
 
 }  // namespace shoal::os

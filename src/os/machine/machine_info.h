@@ -26,4 +26,8 @@ MachineInfo ReadMachineInfo(const SysRoot& root);
 // well: "background cpuset: only 2 little cores are allowed".
 std::vector<std::string> AdviseOwner(const MachineInfo& machine);
 
+// What everybody should know who lets a device with a battery compute for weeks, however well it is
+// now. Empty: it has none.
+std::string WarnOfBattery(const MachineInfo& machine);
+
 }  // namespace shoal::os

@@ -35,6 +35,13 @@ TEST(AdviceTest, IsSilentWhenAllIsWell) {
   EXPECT_EQ(AdviseOwner(ReadMachineInfo(laptop.root())), Sentences{});
 }
 
+TEST(AdviceTest, WarnsOfEveryBattery) {
+  FakeTree tree;
+  EXPECT_EQ(WarnOfBattery(ReadMachineInfo(tree.root())), "");
+  MakePixel(tree);
+  EXPECT_NE(WarnOfBattery(ReadMachineInfo(tree.root())).find("80 %"), std::string::npos);
+}
+
 TEST(AdviceTest, ExplainsABackgroundCpuset) {
   const FakeTree tree;
   MakePixel(tree);

@@ -21,6 +21,7 @@
 #include "base/time.h"
 #include "os/loop.h"
 #include "os/net/stream_internal.h"
+#include "os/net/unsent_limit_internal.h"
 #include "wire/frame.h"
 #include "wire/hello.h"
 
@@ -106,6 +107,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
              Side side);
 
   void SetSocketOptions();
+  void LimitUnsent();
   void Secure();
   void WaitReadable();
   void WaitWritable();
@@ -115,6 +117,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // False: closed on the way.
   bool HandOver(std::span<const std::byte> bytes);
   void Write();
+  void OnFull();
   void RefillBatch();
   void Tick();
   void Fail(const Status& why);
@@ -138,6 +141,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // The slices on their way to the kernel. Their order is decided; all else waits above.
   std::vector<std::byte> batch_;
   std::size_t batch_written_ = 0;
+  UnsentLimit unsent_;
 
   TimerId tick_{};
   bool heard_ = true;  // Since the last tick.

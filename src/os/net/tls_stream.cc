@@ -2,7 +2,6 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -10,14 +9,17 @@
 #include "os/net/ca_files_internal.h"
 #include "os/net/certificates_internal.h"
 #include "os/net/openssl_internal.h"
+#include "os/net/stream_bio_internal.h"
 #include "os/net/stream_internal.h"
 #include "os/net/tls_internal.h"
 
 namespace shoal::os {
 namespace {
 
-// Two full records at a time: as much as is worth a system call, on the stack of a phone.
-constexpr std::size_t kCiphertextChunkBytes = std::size_t{32} << 10;
+// What TLS adds to a record of 16 KiB at most, and to the rest.
+constexpr std::size_t CiphertextBytes(std::size_t plaintext_bytes) {
+  return plaintext_bytes + (plaintext_bytes / (std::size_t{16} << 10) + 1) * 64;
+}
 
 // Alerts by which a peer says that it does not like our certificate.
 bool IsCertificateAlert(int reason) {
@@ -37,8 +39,6 @@ bool IsCertificateAlert(int reason) {
   }
 }
 
-// OpenSSL works on two buffers, `incoming_` and `outgoing_`, and never on the socket:
-// so it cannot raise SIGPIPE, and many records leave in one system call.
 class TlsStream final : public Stream {
  public:
   // What the certificate of the other side has to say.
@@ -50,12 +50,7 @@ class TlsStream final : public Stream {
   };
 
   TlsStream(boost::asio::ip::tcp::socket& socket, SSL_CTX* context, Side side, Peer peer)
-      : socket_(socket), ssl_(SSL_new(context)), peer_kind_(peer) {
-    SHOAL_CHECK(ssl_ != nullptr);
-    incoming_ = BIO_new(BIO_s_mem());
-    outgoing_ = BIO_new(BIO_s_mem());
-    SHOAL_CHECK(incoming_ != nullptr && outgoing_ != nullptr);
-    SSL_set_bio(ssl_.get(), incoming_, outgoing_);
+      : ssl_(MakeSsl(context)), bio_(socket, ssl_.get()), peer_kind_(peer) {
     if (side == Side::kDialler) {
       SSL_set_connect_state(ssl_.get());
     } else {
@@ -81,23 +76,23 @@ class TlsStream final : public Stream {
   std::uint64_t proven_serial() const override { return serial_; }
   Result<std::size_t> Read(std::span<std::byte> out) override;
   Result<std::size_t> Write(std::span<const std::byte> bytes) override;
-  Result<bool> Flush() override;
+  Result<bool> Flush() override { return bio_.Flush(); }
 
  private:
-  // Moves ciphertext from the socket to OpenSSL. 0: none now.
-  Result<std::size_t> Pull();
+  static SslPtr MakeSsl(SSL_CTX* context) {
+    SslPtr ssl(SSL_new(context));
+    SHOAL_CHECK(ssl != nullptr);
+    return ssl;
+  }
   // Why the last call failed; tells the peer too, if it listens.
   Status Failure();
   // Notes who the peer is.
   Status Identify();
   Status CheckHead(X509* certificate) const;
 
-  boost::asio::ip::tcp::socket& socket_;
   SslPtr ssl_;
+  StreamBio bio_;
   Peer peer_kind_;
-  BIO* incoming_ = nullptr;  // Owned by ssl_.
-  BIO* outgoing_ = nullptr;  // Owned by ssl_.
-  std::size_t flushed_ = 0;  // Bytes of outgoing_ that the kernel has.
   std::optional<NodeId> peer_;
   std::uint64_t serial_ = 0;
   wire::AuthorityHash expected_{};
@@ -116,31 +111,8 @@ Status TlsStream::Expect(const std::string& host) {
   return {};
 }
 
-Result<std::size_t> TlsStream::Pull() {
-  std::array<std::byte, kCiphertextChunkBytes> chunk;  // NOLINT: filled below
-  SHOAL_ASSIGN_OR_RETURN(const std::size_t n, ReadSocket(socket_, chunk));
-  if (n == 0) return n;
-  SHOAL_CHECK_EQ(BIO_write(incoming_, chunk.data(), static_cast<int>(n)), static_cast<int>(n));
-  return n;
-}
-
-Result<bool> TlsStream::Flush() {
-  for (;;) {
-    char* data = nullptr;
-    const auto size = static_cast<std::size_t>(BIO_get_mem_data(outgoing_, &data));
-    if (flushed_ == size) break;
-    SHOAL_ASSIGN_OR_RETURN(
-        const std::size_t n,
-        WriteSocket(socket_, std::as_bytes(std::span(data, size).subspan(flushed_))));
-    if (n == 0) return false;
-    flushed_ += n;
-  }
-  if (flushed_ > 0) (void)BIO_reset(outgoing_);
-  flushed_ = 0;
-  return true;
-}
-
 Status TlsStream::Failure() {
+  if (!bio_.failure().ok()) return bio_.failure();
   const int reason = ERR_GET_REASON(ERR_peek_last_error());
   // Where nobody is verified, OpenSSL still notes what it would have said.
   const auto verdict = SSL_get_verify_mode(ssl_.get()) == SSL_VERIFY_NONE
@@ -165,14 +137,12 @@ Status TlsStream::Failure() {
 }
 
 Result<bool> TlsStream::Handshake() {
-  for (;;) {
-    ERR_clear_error();
-    const int done = SSL_do_handshake(ssl_.get());
-    if (done == 1) break;
+  ERR_clear_error();
+  const int done = SSL_do_handshake(ssl_.get());
+  if (done != 1) {
     if (SSL_get_error(ssl_.get(), done) != SSL_ERROR_WANT_READ) return Failure();
     SHOAL_RETURN_IF_ERROR(Flush().status());
-    SHOAL_ASSIGN_OR_RETURN(const std::size_t n, Pull());
-    if (n == 0) return false;
+    return false;
   }
   SHOAL_RETURN_IF_ERROR(Flush().status());
   SHOAL_RETURN_IF_ERROR(Identify());
@@ -207,23 +177,21 @@ Status TlsStream::CheckHead(X509* certificate) const {
 }
 
 Result<std::size_t> TlsStream::Read(std::span<std::byte> out) {
-  for (;;) {
-    ERR_clear_error();
-    std::size_t n = 0;
-    const int ok = SSL_read_ex(ssl_.get(), out.data(), out.size(), &n);
-    if (ok == 1) return n;
-    const int error = SSL_get_error(ssl_.get(), ok);
-    if (error == SSL_ERROR_ZERO_RETURN) return Status(Code::kUnavailable, "the peer hung up");
-    if (error != SSL_ERROR_WANT_READ) return Failure();
-    SHOAL_ASSIGN_OR_RETURN(const std::size_t pulled, Pull());
-    if (pulled == 0) return std::size_t{0};
-  }
+  ERR_clear_error();
+  std::size_t n = 0;
+  const int ok = SSL_read_ex(ssl_.get(), out.data(), out.size(), &n);
+  if (ok == 1) return n;
+  const int error = SSL_get_error(ssl_.get(), ok);
+  if (error == SSL_ERROR_ZERO_RETURN) return Status(Code::kUnavailable, "the peer hung up");
+  if (error != SSL_ERROR_WANT_READ) return Failure();
+  return std::size_t{0};
 }
 
 Result<std::size_t> TlsStream::Write(std::span<const std::byte> bytes) {
   SHOAL_ASSIGN_OR_RETURN(const bool flushed, Flush());
   if (!flushed) return std::size_t{0};
   ERR_clear_error();
+  bio_.Reserve(CiphertextBytes(bytes.size()));
   std::size_t n = 0;
   // Into memory: all of it, at once.
   if (SSL_write_ex(ssl_.get(), bytes.data(), bytes.size(), &n) != 1) return Failure();
