@@ -14,9 +14,9 @@
 #include "coordinator/coordinator.h"
 #include "kernels/revision.h"
 #include "llm/model_config_text.h"
-#include "pipeline/layer_store.h"
+#include "llm/model_size.h"
+#include "sim/toy_store.h"
 #include "sim/world.h"
-#include "wire/piece.h"
 
 namespace shoal::sim {
 namespace {
@@ -25,89 +25,9 @@ constexpr NodeId kHead{1};
 constexpr std::uint64_t kLayerBytes = 100'000;  // More than one of the toy's.
 constexpr std::uint64_t kKvBytes = 128;         // Of a position in a layer.
 
-// Answers outlive the head's process here as they do on flash.
-class MemoryStore final : public pipeline::AnswerStore {
- public:
-  Status Save(const std::string& id, std::string_view bytes) override {
-    saved_[id] = bytes;
-    return {};
-  }
-  void Remove(const std::string& id) override { saved_.erase(id); }
-  std::vector<std::string> LoadAll() override {
-    std::vector<std::string> all;
-    for (const auto& [id, bytes] : saved_) all.push_back(bytes);
-    return all;
-  }
-
- private:
-  std::map<std::string, std::string> saved_;
-};
-
 class NoProbe final : public agent::Probe {
  public:
   void Read(wire::pb::Telemetry& /*telemetry*/) override {}
-};
-
-// A phone's flash: how many chunks of each layer are on it. Survives its process.
-using Flash = std::map<std::string, std::uint32_t>;
-
-class ToyBytes final : public pipeline::LayerBytes {
- public:
-  explicit ToyBytes(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  std::span<const std::byte> bytes() const override { return bytes_; }
-
- private:
-  const std::span<const std::byte> bytes_;
-};
-
-// Keeps no bytes of its own: those of a layer that is whole are the model's.
-class ToyStore final : public pipeline::LayerStore {
- public:
-  ToyStore(const ToyModel& model, Flash& flash, const Surroundings& around)
-      : flash_(flash), around_(around) {
-    for (const ToyModel::File& file : model.files()) files_[file.name.sha256()] = &file;
-  }
-
-  std::shared_ptr<const pipeline::LayerBytes> Find(const std::string& sha256) override {
-    const auto found = flash_.find(sha256);
-    if (found == flash_.end()) return nullptr;
-    const std::span<const std::byte> bytes = files_.at(sha256)->bytes.bytes();
-    if (found->second < pipeline::ChunkCount(bytes.size())) return nullptr;
-    return std::make_shared<ToyBytes>(bytes);
-  }
-  std::vector<std::string> Whole() const override {
-    std::vector<std::string> whole;
-    for (const auto& [sha256, chunks] : flash_) {
-      if (chunks == pipeline::ChunkCount(files_.at(sha256)->bytes.size())) whole.push_back(sha256);
-    }
-    return whole;
-  }
-  void Open(const wire::pb::LayerFile& layer,
-            UniqueFunction<void(Result<std::uint32_t>)> done) override {
-    Later([done = std::move(done), chunks = flash_[layer.sha256()]]() mutable { done(chunks); });
-  }
-  void Append(const wire::pb::LayerFile& layer, std::uint32_t chunk, std::vector<std::byte> bytes,
-              UniqueFunction<void(Status)> done) override {
-    Status status;
-    if (ToyHash(bytes) !=
-        layer.chunks().substr(chunk * sizeof(wire::Sha256Bytes), sizeof(wire::Sha256Bytes))) {
-      status = Status(Code::kCorruption, "another hash");
-    } else {
-      flash_[layer.sha256()] = chunk + 1;
-    }
-    Later([done = std::move(done), status]() mutable { done(status); });
-  }
-
- private:
-  // Flash takes its time.
-  void Later(UniqueFunction<void()> task) {
-    around_.clock.CallAfter(std::chrono::microseconds(around_.random.Between(50, 5000)),
-                            std::move(task));
-  }
-
-  Flash& flash_;
-  const Surroundings around_;
-  std::map<std::string, const ToyModel::File*> files_;
 };
 
 // What those who ask have seen. Outside the world: it survives everything.
@@ -125,8 +45,10 @@ struct Witness {
   std::uint64_t replicas = 0;
   std::uint64_t checked = 0;  // The sum of the epochs that were looked at.
   std::string failure;
+  std::set<std::string> waits;
   MemoryStore store;
   std::uint64_t head_starts = 0;
+  std::uint64_t balanced = 0;
 
   void Fail(std::string what) {
     if (failure.empty()) failure = std::move(what);
@@ -166,7 +88,7 @@ class Asker final : public pipeline::AnswerEvents {
     if (witness_.complete[question_]) witness_.Fail(IdOf(question_) + " ended twice");
     witness_.complete[question_] = true;
   }
-  void OnWaiting(const std::string& /*why*/) override {}
+  void OnWaiting(const std::string& why) override { witness_.waits.insert(why); }
 
  private:
   Witness& witness_;
@@ -187,6 +109,7 @@ class HeadProgram final : public Program {
       flash[file.name.sha256()] = pipeline::ChunkCount(file.bytes.size());
     }
     options.model.positions = run.positions;
+    options.model.multiply_adds = llm::MeasureRow(model.config()).multiply_adds;
     options.model.kv_bytes_per_position = static_cast<std::uint64_t>(model.config().kv_dim()) * 4;
     options.context = static_cast<std::size_t>(model.config().context);
     options.wait_max = std::chrono::hours(1);
@@ -194,6 +117,11 @@ class HeadProgram final : public Program {
     options.model.wish.stages = run.stages;
     options.model.wish.replicas_max = run.replicas_max;
     options.replica.chunk = 16;
+    options.model.dim = static_cast<std::size_t>(model.config().dim);
+    options.audit = run.audit;
+    options.on_quarantine = [&witness](NodeId node, const std::string& evidence) {
+      witness.Fail("node " + std::to_string(ToNumber(node)) + " is blamed: " + evidence);
+    };
     options.replica.guesses = 3;
     options.news = std::move(news);
     auto head = llm::ModelHead::Load(model.weights(), model.config(), serial_);
@@ -238,23 +166,26 @@ class HeadProgram final : public Program {
 
 class AgentProgram final : public Program {
  public:
-  AgentProgram(const Surroundings& around, const ToyModel& model, Flash& flash,
-               std::uint64_t memory)
-      : layers_(model, flash, around) {
+  AgentProgram(const Surroundings& around, const ToyModel& model, const ClusterRunOptions& run,
+               Flash& flash)
+      : probe_(run.make_probe ? run.make_probe(around) : std::make_unique<NoProbe>()),
+        layers_(model, flash, around) {
     agent::AgentOptions options;
     options.head = kHead;
     options.head_address = "sim:1";
     options.hello.set_arithmetic(kernels::kKernelRevision);
     options.hello.set_address("sim:" + std::to_string(ToNumber(around.self)));
-    options.hello.set_memory_bytes(memory);
+    options.hello.set_memory_bytes(run.node_bytes);
+    options.hello.mutable_profile()->set_weight_bytes_per_second(run.phone.bytes_per_second);
+    options.hello.mutable_profile()->set_operations_per_second(run.phone.operations_per_second);
     agent_ = std::make_unique<agent::Agent>(
         Seams{around.clock, around.network, around.executor, around.random}, std::move(options),
-        layers_, probe_, serial_);
+        layers_, *probe_, serial_);
   }
 
  private:
   Serial serial_;
-  NoProbe probe_;
+  const std::unique_ptr<agent::Probe> probe_;
   ToyStore layers_;
   std::unique_ptr<agent::Agent> agent_;
 };
@@ -349,6 +280,7 @@ ClusterRunOptions RandomCluster(std::uint64_t seed) {
   }
   if (random.Chance(0.15)) options.objective = pipeline::Objective::kThroughput;
   if (random.Chance(0.3)) options.replicas_max = static_cast<std::size_t>(random.Between(1, 3));
+  if (random.Chance(0.4)) options.audit = 0.3;
   if (random.Chance(0.3)) options.positions = 256;  // For one answer, or two.
   options.faults = RandomFaults(seed);
   // Within ten seconds: what phones do in a day.
@@ -362,6 +294,8 @@ ClusterRunOptions RandomCluster(std::uint64_t seed) {
   options.faults.restart_mean = std::chrono::seconds(2);
   options.faults.hang_mean = std::chrono::seconds(2);
   options.faults.partition_mean = std::chrono::seconds(2);
+  // Phones for which a layer takes a while, so that it matters where it is.
+  if (random.Chance(0.5)) options.phone.bytes_per_second = 40e6;
   return options;
 }
 
@@ -385,15 +319,20 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
   HeadProgram* head = nullptr;
   world.AddNode(kHead, [&](const Surroundings& around) {
     auto program = std::make_unique<HeadProgram>(
-        around, model, options, flash[kHead], witness,
-        [&world](const std::string& line) { world.Say(kHead, line); });
+        around, model, options, flash[kHead], witness, [&](const std::string& line) {
+          world.Say(kHead, line);
+          if (line.find("as long as it promised") != std::string::npos) ++witness.balanced;
+        });
     head = program.get();
     return program;
   });
   for (std::uint32_t i = 0; i < options.nodes; ++i) {
-    world.AddNode(NodeId{i + 2}, [&](const Surroundings& around) {
-      return std::make_unique<AgentProgram>(around, model, flash[around.self], options.node_bytes);
-    });
+    world.AddNode(
+        NodeId{i + 2},
+        [&](const Surroundings& around) {
+          return std::make_unique<AgentProgram>(around, model, options, flash[around.self]);
+        },
+        options.phone);
   }
   if (options.isolated) {
     for (const NodeId from : world.nodes()) {
@@ -422,12 +361,14 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
     }
   }
   result.failure = witness.failure;
+  result.waits = witness.waits;
   result.trace_hash = world.trace_hash();
   result.events = world.events();
   result.epochs = witness.epochs.size();
   result.stages = witness.stages;
   result.replicas = witness.replicas;
   result.answers = count;
+  result.balanced = witness.balanced;
   result.head_restarts = witness.head_starts - 1;
   result.seconds_to_heal = ToSeconds(world.now() - healed);
   return result;

@@ -9,14 +9,20 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "agent/probe.h"
 #include "base/time.h"
 #include "pipeline/planner.h"
 #include "sim/faults.h"
+#include "sim/models.h"
 #include "sim/toy_model.h"
 #include "sim/trace.h"
+#include "sim/world.h"
 
 namespace shoal::sim {
 
@@ -40,7 +46,11 @@ struct ClusterRunOptions {
   std::size_t positions = 4096;  // Of all answers of a pipeline.
   std::size_t questions = 6;
   Duration duration = std::chrono::seconds(20);  // Of the phase in which things break.
+  double audit = 0;                              // Of all work; nobody here computes wrongly.
   bool isolated = false;                         // Nodes reach the head, and nobody else.
+  PhoneModel phone{};                            // Every node, and what its profile promises.
+  // The sensors of a node, made anew with its process. Empty: it has none.
+  std::function<std::unique_ptr<agent::Probe>(const Surroundings&)> make_probe = {};
   Faults faults{};
 };
 
@@ -59,7 +69,9 @@ struct ClusterRunResult {
   std::uint64_t answers = 0;
   std::uint64_t answers_before_healing = 0;
   std::uint64_t head_restarts = 0;
+  std::uint64_t balanced = 0;  // Times that layers moved because nodes were slower than promised.
   double seconds_to_heal = 0;
+  std::set<std::string> waits;  // What those who waited were told.
 };
 
 ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& model,

@@ -57,6 +57,29 @@ TEST(ClusterRun, NodesThatSufficeForItMakeASecondPipeline) {
   EXPECT_EQ(result.answers_before_healing, 4U);
 }
 
+// Phones take 5 ms for a layer, and one after the other four times as long, for minutes.
+TEST(ClusterRun, LayersLeaveAPhoneThatGetsSlow) {
+  std::uint64_t balanced = 0;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    ClusterRunOptions options;
+    options.seed = seed;
+    options.nodes = 6;
+    options.stages = 6;
+    options.replicas_max = 1;
+    options.questions = 4;
+    options.duration = std::chrono::seconds(60);
+    options.phone.bytes_per_second = 10e6;
+    options.faults.slowdowns_per_node_hour = 30;
+    options.faults.slowdown_mean = std::chrono::minutes(10);
+    const ClusterRunResult result = RunCluster(options, TheToy().model, TheToy().questions, {});
+    EXPECT_EQ(result.failure, "") << "seed " << seed;
+    EXPECT_LE(result.balanced, 3 * options.nodes);
+    balanced += result.balanced;
+  }
+  EXPECT_GE(balanced, 4U);
+  std::cout << "layers moved " << balanced << " times\n";
+}
+
 // SHOAL_SEED=17 replays one seed, with what happened; SHOAL_SEEDS=1000 runs as many.
 TEST(ClusterRun, AnswersAreRightWhateverBreaks) {
   const std::uint64_t one = FromEnvironment("SHOAL_SEED", 0);
@@ -65,6 +88,7 @@ TEST(ClusterRun, AnswersAreRightWhateverBreaks) {
   std::uint64_t stages = 0;
   std::uint64_t restarts = 0;
   std::uint64_t with_replicas = 0;
+  std::uint64_t balanced = 0;
   double slowest = 0;
   for (std::uint64_t seed = one != 0 ? one : 1; seed <= last; ++seed) {
     const ClusterRunOptions options = RandomCluster(seed);
@@ -77,11 +101,13 @@ TEST(ClusterRun, AnswersAreRightWhateverBreaks) {
     stages += result.stages;
     with_replicas += result.replicas > 1 ? 1 : 0;
     restarts += result.head_restarts;
+    balanced += result.balanced;
     slowest = std::max(slowest, result.seconds_to_heal);
   }
   std::cout << last << " seeds, " << epochs << " epochs of " << stages / epochs << " stages, "
             << with_replicas << " with replicas, the head restarted " << restarts
-            << " times, slowest healing " << slowest << " s\n";
+            << " times, layers moved from slow nodes " << balanced << " times, slowest healing "
+            << slowest << " s\n";
 }
 
 }  // namespace
