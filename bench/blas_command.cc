@@ -1,5 +1,7 @@
 #include "bench/blas_command.h"
 
+#include <CLI/CLI.hpp>
+
 #include <memory>
 
 #include "bench/blas_bench.h"

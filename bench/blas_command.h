@@ -1,7 +1,9 @@
 // The options of `shoal bench blas`.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace shoal::bench {
 

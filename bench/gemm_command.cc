@@ -1,5 +1,7 @@
 #include "bench/gemm_command.h"
 
+#include <CLI/CLI.hpp>
+
 #include <memory>
 #include <string>
 

@@ -1,7 +1,9 @@
 // The options of the GEMM benchmark, for bench/gemm and for `shoal bench gemm`.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace shoal::bench {
 

@@ -1,5 +1,6 @@
 #include "bench/llm_command.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <filesystem>

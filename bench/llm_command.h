@@ -1,7 +1,9 @@
 // `shoal bench llm`.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace shoal::bench {
 

@@ -37,7 +37,10 @@ Json RowJson(const Row& row) {
   }
   json["peers"] = peers;
   json["ratio"] = ratios;
-  if (row.limit) json["limit"] = Rounded(*row.limit);
+  if (row.limit) {
+    json["limit"] = Rounded(*row.limit);
+    json["share"] = Rounded(Ratio(row, *row.limit));
+  }
   return json;
 }
 
@@ -109,7 +112,7 @@ std::string ToTable(const Report& report) {
   for (const std::string& name : names) {
     text += fmt::format("{:>{}}{:>8}", name, PeerWidth(name), "ratio");
   }
-  text += fmt::format("{:>12}\n", "limit");
+  text += fmt::format("{:>12}{:>8}\n", "limit", "share");
   for (const Row& row : report.rows) {
     text += fmt::format("{:<{}}  {:<10}{}", row.name, width, row.unit, Cell(row.ours));
     for (const std::string& name : names) {
@@ -117,7 +120,9 @@ std::string ToTable(const Report& report) {
       text += fmt::format("{:>{}}", Cell(figure), PeerWidth(name));
       text += figure ? fmt::format("{:>8.2f}", Ratio(row, *figure)) : fmt::format("{:>8}", "-");
     }
-    text += Cell(row.limit) + "\n";
+    text += Cell(row.limit);
+    text +=
+        row.limit ? fmt::format("{:>8.2f}\n", Ratio(row, *row.limit)) : fmt::format("{:>8}\n", "-");
   }
   for (const auto& [name, mean] : Geomeans(report)) {
     text += fmt::format("geometric mean against {}: {:.3f}\n", name, mean);

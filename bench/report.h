@@ -32,7 +32,7 @@ double Ratio(const Row& row, double peer);
 std::vector<std::pair<std::string, double>> Geomeans(const Report& report);
 
 // {"bench", "machine", "results": [{"case", "unit", "higher_is_better", "ours", "peers",
-// "ratio", "limit"}], "geomean"}
+// "ratio", "limit", "share"}], "geomean"}; share: how much of the limit is reached.
 nlohmann::ordered_json ToJson(const Report& report);
 
 // The same columns, aligned.

@@ -36,7 +36,7 @@ TEST(ReportTest, JsonHasTheOneShape) {
   EXPECT_TRUE(json["machine"].contains("cpu"));
   EXPECT_EQ(json["results"][0].dump(),
             R"({"case":"a","unit":"GFLOP/s","higher_is_better":true,"ours":8.0,)"
-            R"("peers":{"x":4.0},"ratio":{"x":2.0},"limit":10.0})");
+            R"("peers":{"x":4.0},"ratio":{"x":2.0},"limit":10.0,"share":0.8})");
   EXPECT_EQ(json["results"][1]["ratio"].dump(), R"({"x":0.5,"y":2.0})");
   EXPECT_FALSE(json["results"][1].contains("limit"));
   EXPECT_EQ(json["geomean"].dump(), R"({"x":1.0,"y":2.0})");

@@ -32,7 +32,7 @@ def include_violations(order):
     for module in order:
         allowed = {module, *declared_deps(module)}
         for path in sorted((SRC / module).rglob("*")):
-            if path.suffix not in (".h", ".cc") or path.name.endswith("_test.cc"):
+            if path.suffix not in (".h", ".cc") or path.name.endswith(("_test.cc", "_for_test.h")):
                 continue
             for number, line in enumerate(path.read_text().splitlines(), start=1):
                 match = re.match(r'#include "([a-z_]+)/', line)

@@ -15,7 +15,7 @@ say "2. Our matrix multiplication beside OpenBLAS and oneDNN (a ratio above 1: o
 echo "\$ shoal bench gemm --quick"
 "$shoal" bench gemm --quick
 
-say "3. LeNet learns ten kinds of small pictures, made for the purpose, and is tested on others"
+say "3. LeNet learns ten kinds of small pictures, made for the purpose, on two workers, and is tested on others"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 (
@@ -24,7 +24,7 @@ trap 'rm -rf "$work"' EXIT
   run data synth --out mnist_train_lmdb --count 4000 --size 28 --channels 1 --seed 1 --quiet
   run data synth --out mnist_test_lmdb --count 1000 --size 28 --channels 1 --seed 2 --quiet
   run zoo export lenet .
-  run train --solver solver.prototxt --iterations 400
+  run train --solver solver.prototxt --iterations 400 --workers 2 --dir cluster
   run test --net train_val.prototxt --weights lenet_iter_400.caffemodel
 )
 

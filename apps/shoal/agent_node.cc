@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -46,19 +47,31 @@ Result<wire::pb::Profile> ProfileOf(const std::string& home, const Clock& clock,
   return profile;
 }
 
+// What a phone with broken memory does: a bit here and there.
+std::function<void(wire::Batch&)> FlipsBits(double share) {
+  return [share, random = std::make_shared<Random>(os::SecretNumber())](wire::Batch& batch) {
+    for (std::size_t row = 0; row * batch.dim < batch.rows.size(); ++row) {
+      if (!random->Chance(share)) continue;
+      std::uint16_t& number = batch.rows[row * batch.dim + random->Below(batch.dim)];
+      number = static_cast<std::uint16_t>(number ^ (1U << random->Below(10)));
+    }
+  };
+}
+
 }  // namespace
 
-AgentNode::AgentNode(os::Loop& loop, const os::PoolPlan& plan, std::uint64_t seed)
+AgentNode::AgentNode(os::Loop& loop, const os::PoolPlan& plan, const AgentNodeOptions& options)
     : pool_(plan),
-      random_(seed),
-      probe_(os::SysRoot(), plan.cores),
+      random_(os::SecretNumber()),
+      probe_(os::SysRoot(options.sensors), plan.cores, options.watts),
+      duty_(executor_, options.duty),
       executor_([&loop](UniqueFunction<void()> task) { loop.Post(std::move(task)); }) {}
 
 Result<std::unique_ptr<AgentNode>> AgentNode::Start(os::Loop& loop,
                                                     const AgentNodeOptions& options) {
   const os::PoolPlan plan = os::PlanPool(os::ReadCpuInfo(os::SysRoot()),
                                          {.threads = options.threads, .cpus = options.cpus});
-  std::unique_ptr<AgentNode> node(new AgentNode(loop, plan, os::SecretNumber()));
+  std::unique_ptr<AgentNode> node(new AgentNode(loop, plan, options));
   SHOAL_ASSIGN_OR_RETURN(os::LayerDirectory directory,
                          os::LayerDirectory::Open(CacheDirectory(options.home)));
   SHOAL_ASSIGN_OR_RETURN(node->store_, os::FlashStore::Make(loop, std::move(directory),
@@ -82,9 +95,15 @@ Result<std::unique_ptr<AgentNode>> AgentNode::Start(os::Loop& loop,
     network->SetRevoked(std::move(serials));
   };
   agent.news = say;
+  if (options.flip > 0) agent.spoil = FlipsBits(options.flip);
   agent.hello.set_arithmetic(kernels::kKernelRevision);
   agent.hello.set_name(options.name);
   agent.hello.set_metered(options.metered);
+  wire::pb::Wishes& wishes = *agent.hello.mutable_wishes();
+  wishes.set_only_charging(options.only_charging);
+  wishes.set_hours_begin(static_cast<std::uint32_t>(options.hours.begin));
+  wishes.set_hours_end(static_cast<std::uint32_t>(options.hours.end));
+  agent.set_duty = [duty = &node->duty_](double limit) { duty->SetLimit(limit); };
   if (const auto own = os::LocalAddressTowards(agent.head_address)) {
     const unsigned port =
         static_cast<unsigned>(std::stoul(listening.substr(listening.rfind(':') + 1)));
@@ -92,10 +111,17 @@ Result<std::unique_ptr<AgentNode>> AgentNode::Start(os::Loop& loop,
   }
   SHOAL_ASSIGN_OR_RETURN(const std::uint64_t memory, MemoryToOffer(options.memory));
   agent.hello.set_memory_bytes(memory);
+  node->trains_ =
+      std::make_unique<TrainHost>(TrainHostOptions{.directory = options.home + "/records",
+                                                   .node = ToNumber(options.files.node),
+                                                   .memory = memory,
+                                                   .compute = {}},
+                                  loop, node->pool_);
+  agent.trains = node->trains_.get();
   SHOAL_ASSIGN_OR_RETURN(*agent.hello.mutable_profile(),
                          ProfileOf(options.home, loop, node->pool_));
   node->agent_ =
-      std::make_unique<agent::Agent>(Seams{loop, *node->shaped_, node->executor_, node->random_},
+      std::make_unique<agent::Agent>(Seams{loop, *node->shaped_, node->duty_, node->random_},
                                      std::move(agent), *node->store_, node->probe_, node->pool_);
   return node;
 }

@@ -1,4 +1,5 @@
 // `shoal cache`: the layers that this device keeps on flash.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // `shoal chat`: a conversation with a language model.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>

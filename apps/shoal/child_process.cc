@@ -1,5 +1,6 @@
 #include "shoal/child_process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -13,7 +14,7 @@
 
 namespace shoal {
 
-Result<ChildProcess> ChildProcess::Start(const std::vector<std::string>& command) {
+Result<ChildProcess> ChildProcess::Start(const std::vector<std::string>& command, Output output) {
   std::vector<char*> arguments;
   for (const std::string& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -26,6 +27,12 @@ Result<ChildProcess> ChildProcess::Start(const std::vector<std::string>& command
     // Only calls that are allowed between fork and exec.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(127);
+    // Ctrl-C in a terminal is meant for the parent, which may have something to save from us.
+    ::setpgid(0, 0);
+    if (output == Output::kNowhere) {
+      const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+      if (nowhere < 0 || ::dup2(nowhere, STDOUT_FILENO) < 0) ::_exit(127);
+    }
     ::execvp(arguments[0], arguments.data());
     ::_exit(127);
   }

@@ -14,9 +14,13 @@ namespace shoal {
 
 class ChildProcess {
  public:
+  // What it prints, beside errors.
+  enum class Output { kHere, kNowhere };
+
   // Starts `command` (the program's path first) with this process's output. It is killed when this
   // process dies, however that happens.
-  static Result<ChildProcess> Start(const std::vector<std::string>& command);
+  static Result<ChildProcess> Start(const std::vector<std::string>& command,
+                                    Output output = Output::kHere);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();  // Kills it.

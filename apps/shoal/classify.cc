@@ -1,4 +1,5 @@
 // `shoal classify`: what a trained network sees on images.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,6 @@
 #include "shoal/cluster_home.h"
 
+#include <CLI/CLI.hpp>
 #include <sys/utsname.h>
 
 #include <cstdlib>

@@ -2,12 +2,14 @@
 // uses, and what a device is called.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <string>
 
 #include "base/status.h"
+
+namespace CLI {
+class App;
+}
 
 namespace shoal {
 

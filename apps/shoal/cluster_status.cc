@@ -1,10 +1,19 @@
 #include "shoal/cluster_status.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
 #include <set>
+
+#include "os/wall_clock.h"
 
 namespace shoal {
 namespace {
+
+using coordinator::CareState;
 
 // What the node holds of this pipeline, if anything.
 void ShowStage(const coordinator::Line& line, api::NodeSummary& node) {
@@ -18,11 +27,93 @@ void ShowStage(const coordinator::Line& line, api::NodeSummary& node) {
   }
 }
 
+// What nodes say is a number only if it is one.
+std::optional<double> Finite(bool known, double value) {
+  if (!known || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+void ShowMember(const coordinator::Member& member, Instant now, api::NodeSummary& node) {
+  node.state = member.draining ? "draining" : (member.resting ? "resting" : "up");
+  node.heard_seconds = ToSeconds(now - member.heard);
+  node.address = member.hello.address();
+  if (member.greeted) node.memory_offered_bytes = member.hello.memory_bytes();
+  const wire::pb::Telemetry& told = member.telemetry;
+  node.cpu_share = Finite(told.has_cpu_share(), told.cpu_share());
+  if (told.has_memory_free()) node.memory_free_bytes = told.memory_free();
+  node.memory_pressure = Finite(told.has_memory_pressure(), told.memory_pressure());
+  node.battery_percent = Finite(told.has_battery_level(), 100 * told.battery_level());
+  node.temperature_c = Finite(told.has_battery_celsius(), told.battery_celsius());
+  if (told.has_charging()) node.charging = told.charging();
+  node.throttle = Finite(told.has_throttle(), told.throttle());
+  node.slowness = Finite(told.has_slowness(), told.slowness());
+  for (const wire::pb::RoundTrip& trip : told.round_trips()) {
+    if (NodeId{trip.node()} == kHeadNode) node.round_trip_ms = Finite(true, trip.milliseconds());
+  }
+  node.doubts = {told.doubts().begin(), told.doubts().end()};
+}
+
+void ShowCare(const coordinator::Member& member, const coordinator::CareVerdict& verdict,
+              api::NodeSummary& node) {
+  if (member.draining || member.resting) {
+    node.reason = verdict.why;
+  } else if (verdict.state != CareState::kFree) {
+    node.state = "throttled";
+    node.reason = verdict.why;
+  }
+}
+
+void ShowAccount(const coordinator::NodeAccount& account, Instant now, api::NodeSummary& node) {
+  if (node.state == "down" && account.left) {
+    node.heard_seconds = ToSeconds(now - *account.left);
+    node.reason = account.why_left;
+  }
+  if (node.layer_end > node.layer_begin) node.rows_per_second = account.rows_per_second;
+  node.arrivals = account.arrivals;
+  const coordinator::NodeEnergy& energy = account.energy;
+  if (energy.power) {
+    node.watts = energy.power->watts;
+    node.watts_estimated = energy.power->estimated;
+  }
+  node.joules_per_token = energy.PerToken();
+  node.wh_today = coordinator::ToWattHours(energy.today.all);
+  node.wh_idle_today = coordinator::ToWattHours(energy.today.idle);
+}
+
+api::ReplicaSummary Summarize(const coordinator::Line& line) {
+  api::ReplicaSummary replica;
+  replica.number = line.number();
+  replica.answers = line.replica().size();
+  if (!line.running()) {
+    replica.waiting = line.formation().why_waiting();
+    if (replica.waiting.empty()) replica.waiting = "it is being prepared";
+    return replica;
+  }
+  for (const pipeline::RouteStage& stage : line.replica().route().stages) {
+    replica.stages.push_back({.node = stage.node,
+                              .layer_begin = static_cast<std::size_t>(stage.range.first),
+                              .layer_end = static_cast<std::size_t>(stage.range.end)});
+  }
+  replica.tokens_per_second = line.TokensPerSecond();
+  const pipeline::Prediction& predicted = line.formation().predicted();
+  if (predicted.tokens_per_second_1 > 0) {
+    replica.predicted_tokens_per_second = predicted.tokens_per_second_1;
+    replica.predicted_with_eight = predicted.tokens_per_second_8;
+  }
+  return replica;
+}
+
+std::string Date(std::int64_t day) {
+  const std::chrono::year_month_day date{std::chrono::sys_days(std::chrono::days(day))};
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+}
+
 }  // namespace
 
 api::Health ClusterStatus::GetHealth() const {
   const auto& lines = coordinator_.lines().lines();
-  return {.waiting = coordinator_.lines().why_waiting(),
+  return {.waiting = coordinator_.why_waiting(),
           .nodes = coordinator_.roster().members().size(),
           .replicas = static_cast<std::size_t>(std::count_if(
               lines.begin(), lines.end(), [](const auto& line) { return line->running(); })),
@@ -40,23 +131,88 @@ std::vector<api::NodeSummary> ClusterStatus::Nodes() const {
     api::NodeSummary node;
     node.id = record.id;
     node.label = record.labels.empty() ? record.name : record.labels.front();
+    node.rules = record.rules;
     node.state = "down";
     if (const auto found = here.find(record.id); found != here.end()) {
-      const coordinator::Member& member = found->second;
-      node.state = member.draining ? "draining" : "up";
-      node.address = member.hello.address();
-      const wire::pb::Telemetry& telemetry = member.telemetry;
-      if (telemetry.has_memory_free()) node.memory_free_bytes = telemetry.memory_free();
-      if (telemetry.has_battery_level()) node.battery_percent = 100 * telemetry.battery_level();
-      if (telemetry.has_battery_celsius()) node.temperature_c = telemetry.battery_celsius();
+      ShowMember(found->second, clock_.Now(), node);
+      ShowCare(found->second, coordinator_.VerdictOn(record.id), node);
     }
     for (const auto& line : coordinator_.lines().lines()) ShowStage(*line, node);
+    ShowAccount(coordinator_.accounts().Of(record.id), clock_.Now(), node);
+    if (const auto found = coordinator_.quarantined().find(record.id);
+        found != coordinator_.quarantined().end()) {
+      node.state = "quarantined";
+      node.reason = found->second;
+    }
     nodes.push_back(std::move(node));
   }
   return nodes;
 }
 
-Status ClusterStatus::Drain(NodeId node) { return coordinator_.Drain(node, true); }
+api::ClusterReport ClusterStatus::Report() const {
+  api::ClusterReport report;
+  report.model = options_.model;
+  report.layers = options_.layers;
+  report.unix_time = os::UnixNow();
+  report.health = GetHealth();
+  report.nodes = Nodes();
+  for (const auto& line : coordinator_.lines().lines()) {
+    report.replicas.push_back(Summarize(*line));
+  }
+  report.energy = Energy(report.nodes);
+  if (options_.audited) {
+    const coordinator::AuditTally tally = coordinator_.audits();
+    report.audits = {.right = tally.right,
+                     .wrong = tally.wrong,
+                     .voided = tally.voided,
+                     .share = tally.of_work > 0 ? tally.work / tally.of_work : 0};
+  }
+  for (const coordinator::Event& event : coordinator_.events().events()) {
+    report.events.push_back({.unix_time = event.unix_time, .text = event.text});
+  }
+  return report;
+}
+
+api::EnergySummary ClusterStatus::Energy(const std::vector<api::NodeSummary>& nodes) const {
+  const coordinator::Accounts& accounts = coordinator_.accounts();
+  const coordinator::ClusterEnergy known = accounts.Energy();
+  const coordinator::Tariff& tariff = options_.tariff;
+  api::EnergySummary energy;
+  for (const api::NodeSummary& node : nodes) {
+    if (node.state == "down") continue;
+    ++(node.watts ? energy.nodes_known : energy.nodes_unknown);
+    if (node.watts) energy.watts = energy.watts.value_or(0) + *node.watts;
+  }
+  energy.head_counted = accounts.counts_head();
+  if (const auto power = accounts.Of(kHeadNode).energy.power) {
+    energy.watts = energy.watts.value_or(0) + power->watts;
+  }
+  energy.estimated = known.estimated;
+  if (known.work > 0) energy.covered = known.work_covered / known.work;
+  energy.tokens = known.tokens;
+  energy.joules_per_token = known.PerToken();
+  energy.wh_today = coordinator::ToWattHours(known.today.all);
+  energy.wh_idle_today = coordinator::ToWattHours(known.today.idle);
+  energy.wh_total = coordinator::ToWattHours(known.total.all);
+  energy.wh_idle_total = coordinator::ToWattHours(known.total.idle);
+  for (const auto& [day, joules] : accounts.Days()) {
+    energy.wh_by_day[Date(day)] = coordinator::ToWattHours(joules.all);
+  }
+  energy.grams_per_kwh = tariff.grams_per_kwh;
+  energy.gco2e_today = tariff.Grams(known.today.all);
+  energy.price_per_kwh = tariff.price_per_kwh;
+  energy.currency = tariff.currency;
+  energy.cost_today = tariff.Price(known.today.all);
+  constexpr double kMillion = 1e6;
+  if (energy.joules_per_token) {
+    energy.cost_per_million_tokens = tariff.Price(*energy.joules_per_token * kMillion);
+  }
+  return energy;
+}
+
+Status ClusterStatus::Drain(NodeId node, bool draining) {
+  return coordinator_.Drain(node, draining);
+}
 
 // On disk first: a head that restarts must not let it in again.
 Status ClusterStatus::Evict(NodeId node) {
@@ -67,9 +223,31 @@ Status ClusterStatus::Evict(NodeId node) {
   return {};
 }
 
+// On disk first, as above.
+Status ClusterStatus::Pardon(NodeId node) {
+  SHOAL_RETURN_IF_ERROR(directory_.SetQuarantine(node, ""));
+  coordinator_.Pardon(node);
+  return {};
+}
+
 Status ClusterStatus::Label(NodeId node, const std::string& label) {
   return directory_.SetLabels(
       node, label.empty() ? std::vector<std::string>() : std::vector<std::string>{label});
+}
+
+Result<WorkRules> ClusterStatus::Rules(NodeId node) const {
+  SHOAL_ASSIGN_OR_RETURN(const std::vector<os::MemberRecord> known, directory_.Members());
+  for (const os::MemberRecord& record : known) {
+    if (record.id == node && !record.revoked) return record.rules;
+  }
+  return Status(Code::kNotFound, "node " + std::to_string(ToNumber(node)) + " is not a member");
+}
+
+// On disk first: what a head that restarts would forget must not hold.
+Status ClusterStatus::SetRules(NodeId node, const WorkRules& rules) {
+  SHOAL_RETURN_IF_ERROR(directory_.SetRules(node, rules));
+  coordinator_.SetRules(node, rules);
+  return {};
 }
 
 }  // namespace shoal

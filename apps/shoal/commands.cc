@@ -1,5 +1,6 @@
 #include "shoal/commands.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <cstdio>

@@ -3,11 +3,14 @@
 // result takes --json.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 
 #include "base/status.h"
+
+// Not its header: that takes ten seconds to compile.
+namespace CLI {
+class App;
+}
 
 namespace shoal {
 
@@ -61,6 +64,8 @@ void AddCache(CLI::App& app);
 
 // `shoal serve`: the head of a cluster answers.
 void AddServe(CLI::App& app);
+// `shoal status`: the cluster at a glance.
+void AddStatus(CLI::App& app);
 // `shoal nodes`: who is in the cluster.
 void AddNodes(CLI::App& app);
 // `shoal up`: a whole cluster on this machine.

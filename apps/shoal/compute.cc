@@ -1,11 +1,13 @@
 #include "shoal/compute.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "os/file.h"
 #include "os/machine/machine_info.h"
@@ -51,31 +53,39 @@ void AddComputeOptions(CLI::App& command, ComputeOptions& options) {
   command.add_flag("--retune", options.retune, "Measure again which convolutions are fastest");
 }
 
-Result<std::unique_ptr<Compute>> Compute::Make(const ComputeOptions& options) {
+Result<KeptTuner> KeptTuner::Make(const ComputeOptions& options, Parallel& parallel,
+                                  nn::ConvTuner::Seconds now) {
   const os::MachineInfo machine = os::ReadMachineInfo(os::SysRoot());
-  std::unique_ptr<Compute> compute(
-      new Compute(os::PlanPool(machine.cpu, {.threads = options.threads})));
-  const auto now = [&loop = compute->loop_] { return ToSeconds(loop.Now().since_origin); };
-  SHOAL_ASSIGN_OR_RETURN(compute->tuner_,
+  KeptTuner kept;
+  SHOAL_ASSIGN_OR_RETURN(kept.tuner_,
                          nn::ConvTuner::Make({.backend = options.backend,
                                               .device = DeviceName(machine.cpu),
                                               .build = SHOAL_VERSION " " SHOAL_COMPILER,
                                               .bytes_max = options.bytes_max},
-                                             compute->pool_, now));
-  compute->cache_path_ = CachePath();
-  if (!options.retune && !compute->cache_path_.empty()) {
-    Warn(LoadTimes(compute->cache_path_, *compute->tuner_));
-  }
-  compute->pool_.PinCaller();
-  return compute;
+                                             parallel, std::move(now)));
+  kept.path_ = CachePath();
+  if (!options.retune && !kept.path_.empty()) Warn(LoadTimes(kept.path_, *kept.tuner_));
+  return kept;
 }
 
-void Compute::SaveTimes() {
-  if (cache_path_.empty() || tuner_->measured() == saved_tuned_) return;
+void KeptTuner::Save() {
+  if (path_.empty() || tuner_->measured() == saved_tuned_) return;
   saved_tuned_ = tuner_->measured();
   std::error_code error;  // Told of by the write that follows.
-  std::filesystem::create_directories(std::filesystem::path(cache_path_).parent_path(), error);
-  Warn(os::WriteFileAtomically(cache_path_, tuner_->Save(), os::FileAccess::kEveryone));
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
+  Warn(os::WriteFileAtomically(path_, tuner_->Save(), os::FileAccess::kEveryone));
+}
+
+Result<std::unique_ptr<Compute>> Compute::Make(const ComputeOptions& options) {
+  const os::MachineInfo machine = os::ReadMachineInfo(os::SysRoot());
+  std::unique_ptr<Compute> compute(
+      new Compute(os::PlanPool(machine.cpu, {.threads = options.threads})));
+  SHOAL_ASSIGN_OR_RETURN(compute->kept_,
+                         KeptTuner::Make(options, compute->pool_, [&loop = compute->loop_] {
+                           return ToSeconds(loop.Now().since_origin);
+                         }));
+  compute->pool_.PinCaller();
+  return compute;
 }
 
 Result<std::uint64_t> ParseBytes(std::string_view text) {

@@ -2,11 +2,10 @@
 // convolutions with what it learned in earlier runs, which it keeps in a file of the user's cache.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +15,10 @@
 #include "nn/conv_tuner.h"
 #include "os/loop.h"
 #include "os/thread_pool.h"
+
+namespace CLI {
+class App;
+}
 
 namespace shoal {
 
@@ -29,28 +32,41 @@ struct ComputeOptions {
 // --threads, --backend, --retune.
 void AddComputeOptions(CLI::App& command, ComputeOptions& options);
 
+// The tuner of convolutions with what it learned in earlier runs.
+class KeptTuner {
+ public:
+  // `parallel` outlives it. Fails if there is no such backend. A file that cannot be read is told
+  // of on stderr, and no reason to stop.
+  static Result<KeptTuner> Make(const ComputeOptions& options, Parallel& parallel,
+                                nn::ConvTuner::Seconds now);
+
+  nn::ConvTuner& tuner() { return *tuner_; }
+  // Call once networks are built: writes the file if there is something new.
+  void Save();
+
+ private:
+  std::unique_ptr<nn::ConvTuner> tuner_;
+  std::string path_;             // Empty: no place to keep it.
+  std::size_t saved_tuned_ = 0;  // Passes measured when the file was last written.
+};
+
 class Compute {
  public:
-  // Fails if there is no such backend. A cache that cannot be read is told of on stderr, and no
-  // reason to stop.
+  // As KeptTuner::Make.
   static Result<std::unique_ptr<Compute>> Make(const ComputeOptions& options);
 
   Clock& clock() { return loop_; }
   os::Loop& loop() { return loop_; }
   Parallel& parallel() { return pool_; }
-  nn::ConvTuner& tuner() { return *tuner_; }
-
-  // Call once networks are built: writes the file if there is something new.
-  void SaveTimes();
+  nn::ConvTuner& tuner() { return kept_->tuner(); }
+  void SaveTimes() { kept_->Save(); }
 
  private:
   explicit Compute(const os::PoolPlan& plan) : pool_(plan) {}
 
   os::Loop loop_;
   os::ThreadPool pool_;
-  std::unique_ptr<nn::ConvTuner> tuner_;
-  std::string cache_path_;       // Empty: no place to keep it.
-  std::size_t saved_tuned_ = 0;  // Passes measured when the file was last written.
+  std::optional<KeptTuner> kept_;
 };
 
 // "2.8G", "512M", "65536": with binary units, as people say it of memory.

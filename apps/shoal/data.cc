@@ -1,5 +1,6 @@
 // `shoal data`: makes an LMDB from a data set as it was downloaded, or out of nothing, and
 // tells what is in one.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>

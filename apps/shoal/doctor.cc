@@ -1,24 +1,33 @@
 // `shoal doctor`: what this machine is, what it can do, and what its owner should know.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "os/loop.h"
 #include "os/machine/sys_root.h"
 #include "os/net/tcp_network.h"
 #include "os/thread_pool.h"
+#include "shoal/cluster_doctor.h"
+#include "shoal/cluster_home.h"
 #include "shoal/commands.h"
 #include "shoal/doctor_report.h"
+#include "shoal/head_call.h"
 #include "shoal/link_speed.h"
+#include "shoal/status_fields.h"
 
 namespace shoal {
 namespace {
 
 struct DoctorOptions {
   bool json = false;
+  bool cluster = false;
+  std::string dir;
   std::string listen;
   std::string link;
   std::size_t threads = 0;
@@ -41,7 +50,8 @@ Result<DoctorReport> Examine(const DoctorOptions& options) {
                       .pool = {},
                       .speeds = {},
                       .link = {},
-                      .advice = {}};
+                      .advice = {},
+                      .warning = {}};
   const os::Sensors& sensors = report.machine.sensors;
   report.pool = os::PlanPool(report.machine.cpu,
                              {.threads = options.threads, .power_saving = OnBattery(sensors)});
@@ -53,6 +63,7 @@ Result<DoctorReport> Examine(const DoctorOptions& options) {
   SHOAL_ASSIGN_OR_RETURN(report.speeds,
                          MeasureSpeeds(loop, pool, MemoryForTheTest(sensors.memory)));
   report.advice = os::AdviseOwner(report.machine);
+  report.warning = os::WarnOfBattery(report.machine);
   return report;
 }
 
@@ -70,7 +81,30 @@ Status Listen(const std::string& address) {
   return {};
 }
 
+// How many findings there are.
+Result<std::size_t> ExamineCluster(const DoctorOptions& options) {
+  SHOAL_ASSIGN_OR_RETURN(const nlohmann::json report, CallHead(options.dir, "/shoal/status"));
+  const std::vector<Finding> findings = Diagnose(report);
+  if (options.json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Finding& finding : findings) {
+      list.push_back(
+          {{"who", finding.who}, {"problem", finding.problem}, {"advice", finding.advice}});
+    }
+    fmt::print("{}\n", nlohmann::ordered_json({{"findings", std::move(list)}}).dump(2));
+    return findings.size();
+  }
+  for (const Finding& finding : findings) fmt::print("{}\n", ToText(finding));
+  if (findings.empty()) fmt::print("All {} nodes are well.\n", ListAt(report, "nodes").size());
+  return findings.size();
+}
+
 Status RunDoctor(const DoctorOptions& options) {
+  if (options.cluster) {
+    SHOAL_ASSIGN_OR_RETURN(const std::size_t findings, ExamineCluster(options));
+    if (findings > 0) throw CLI::RuntimeError(1);  // Said already.
+    return {};
+  }
   if (!options.listen.empty()) return Listen(options.listen);
   SHOAL_ASSIGN_OR_RETURN(const DoctorReport report, Examine(options));
   fmt::print("{}", options.json ? ToJson(report).dump(2) + "\n" : ToText(report));
@@ -94,6 +128,9 @@ void AddDoctor(CLI::App& app) {
   command->add_option("--link", options->link, "Test the link to a machine that listens")
       ->type_name("ADDRESS:PORT")
       ->excludes(listen);
+  command->add_flag("--cluster", options->cluster,
+                    "Examine the cluster whose head runs here; fails if a node is sick");
+  AddDirOption(*command, options->dir);
   command->callback([options] { ExitOnError(RunDoctor(*options)); });
 }
 

@@ -148,6 +148,7 @@ Json ToJson(const DoctorReport& report) {
         {"gemm_gflops", report.speeds.gemm_gflops},
         {"memory_gb_per_s", report.speeds.memory_gb_per_s}}},
       {"advice", report.advice},
+      {"warning", report.warning},
   };
   if (report.link) {
     json["link"] = {{"round_trip_ms_best", report.link->round_trip_ms_best},
@@ -188,6 +189,7 @@ std::string ToText(const DoctorReport& report) {
     lines.text += fmt::format("  * {}\n", sentence);
   }
   if (report.advice.empty()) lines.text += "  All is well.\n";
+  if (!report.warning.empty()) lines.text += fmt::format("  ! {}\n", report.warning);
   return lines.text;
 }
 

@@ -20,6 +20,7 @@ struct DoctorReport {
   Speeds speeds;
   std::optional<LinkSpeeds> link;
   std::vector<std::string> advice;  // Plain sentences; empty if all is well.
+  std::string warning = {};         // About its battery, however well it is; empty: it has none.
 };
 
 // One object; what a sensor does not tell is {"unavailable": "why"}.

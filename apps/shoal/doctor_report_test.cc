@@ -32,7 +32,8 @@ DoctorReport PhoneReport() {
           .pool = {.threads = 2, .cores = {6, 7}, .spin = true},
           .speeds = {.threads = 2, .gemm_gflops = 21.5, .memory_gb_per_s = 9.5},
           .link = {},
-          .advice = {"background cpuset: only 2 little cores are allowed"}};
+          .advice = {"background cpuset: only 2 little cores are allowed"},
+          .warning = {}};
 }
 
 TEST(DoctorReportTest, JsonSaysWhyAValueIsMissing) {
@@ -65,6 +66,9 @@ TEST(DoctorReportTest, NoAdviceMeansAllIsWell) {
                            .send_mbit_per_s = 88};
   const std::string text = ToText(report);
   EXPECT_TRUE(text.ends_with("  All is well.\n")) << text;
+  report.warning = "batteries swell";
+  EXPECT_TRUE(ToText(report).ends_with("  All is well.\n  ! batteries swell\n"));
+  EXPECT_EQ(ToJson(report)["warning"], "batteries swell");
   EXPECT_NE(text.find("1.25 ms there and back (median 2.50), 94 Mb/s in, 88 Mb/s out"),
             std::string::npos)
       << text;

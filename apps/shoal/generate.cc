@@ -1,4 +1,5 @@
 // `shoal generate`: a language model goes on with a text.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 

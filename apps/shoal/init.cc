@@ -1,4 +1,5 @@
 // `shoal init`: makes a cluster whose head is this device.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,7 @@
 #include "shoal/language_model.h"
 
+#include <CLI/CLI.hpp>
+
 #include <string>
 #include <utility>
 

@@ -2,8 +2,6 @@
 // engine.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -14,6 +12,10 @@
 #include "llm/tokenizer.h"
 #include "os/thread_pool.h"
 #include "shoal/model_files.h"
+
+namespace CLI {
+class App;
+}
 
 namespace shoal {
 

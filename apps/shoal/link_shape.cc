@@ -1,5 +1,7 @@
 #include "shoal/link_shape.h"
 
+#include <CLI/CLI.hpp>
+
 namespace shoal {
 
 void AddLinkShapeOptions(CLI::App& command, os::LinkShape& shape) {

@@ -1,9 +1,11 @@
 // --delay-ms and --megabits: links as slow as one wants, for trials on one machine.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "os/net/shaped_network.h"
+
+namespace CLI {
+class App;
+}
 
 namespace shoal {
 

@@ -12,8 +12,9 @@ namespace shoal {
 
 class MachineProbe final : public agent::Probe {
  public:
-  // `cores`: those that compute.
-  MachineProbe(const os::SysRoot& root, std::vector<int> cores);
+  // `cores`: those that compute. `watts`: what its owner says it takes, for when it runs on a
+  // charger or has no battery; 0: nobody knows.
+  MachineProbe(const os::SysRoot& root, std::vector<int> cores, double watts);
 
   void Read(wire::pb::Telemetry& telemetry) override;
 
@@ -22,6 +23,7 @@ class MachineProbe final : public agent::Probe {
 
   const os::SysRoot root_;
   const std::vector<int> cores_;
+  const double watts_;
   std::uint64_t busy_ = 0;   // As they were the last time, …
   std::uint64_t total_ = 0;  // … in ticks since the machine was started.
 };

@@ -32,6 +32,7 @@ int main(int argc, char** argv) {
   shoal::AddToken(app);
   shoal::AddJoin(app);
   shoal::AddServe(app);
+  shoal::AddStatus(app);
   shoal::AddNodes(app);
   shoal::AddUp(app);
   shoal::AddCache(app);

@@ -1,4 +1,5 @@
 // `shoal model`: what is in a file with a language model.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // A phone's program has no `shoal up`: Android kills the child processes of apps.
+#include <CLI/CLI.hpp>
+
 #include "shoal/commands.h"
 
 namespace shoal {

@@ -1,19 +1,16 @@
 // `shoal nodes`: who is in the cluster, and telling nodes to leave. Speaks to the head that runs on
 // this machine.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "os/cluster/head_directory.h"
-#include "os/loop.h"
-#include "os/net/http_client.h"
-#include "os/net/url.h"
 #include "shoal/cluster_home.h"
 #include "shoal/commands.h"
-#include "shoal/serve_file.h"
+#include "shoal/head_call.h"
 
 namespace shoal {
 namespace {
@@ -23,39 +20,16 @@ struct NodesOptions {
   bool json = false;
   std::uint64_t node = 0;
   std::string label;
+  // Of `set`.
+  std::optional<double> duty;
+  bool only_charging = false;
+  bool no_only_charging = false;
+  std::string hours;
+  std::optional<double> floor_percent;
+  bool trusted = false;
+  bool not_trusted = false;
+  bool clear = false;
 };
-
-constexpr std::size_t kAnswerBytesMax = std::size_t{16} << 20U;
-
-// GET without a body, else POST.
-Result<nlohmann::json> Call(const NodesOptions& options, const std::string& path,
-                            const std::optional<std::string>& body) {
-  SHOAL_ASSIGN_OR_RETURN(const std::string home, ClusterHome(options.dir));
-  SHOAL_ASSIGN_OR_RETURN(const os::HeadDirectory directory, os::HeadDirectory::Open(home));
-  const Result<ServeAddresses> addresses = ReadServeFile(home);
-  if (!addresses.ok()) {
-    return Status(Code::kUnavailable,
-                  "no head runs here; start `shoal serve` (" + addresses.status().ToString() + ")");
-  }
-  os::Loop loop;
-  os::HttpClient client(loop, {});
-  os::HttpRequest request;
-  SHOAL_ASSIGN_OR_RETURN(request.url, os::ParseUrl("http://" + addresses->http + path));
-  request.private_headers = {{"Authorization", "Bearer " + directory.admin_key()}};
-  Result<os::HttpResponse> response =
-      body ? client.Post(request, "application/json", *body) : client.Get(request);
-  if (!response.ok()) return std::move(response).status().Annotate("the head does not answer");
-  SHOAL_ASSIGN_OR_RETURN(const std::string text, response->ReadAll(kAnswerBytesMax));
-  nlohmann::json answer = nlohmann::json::parse(text, nullptr, false);
-  if (response->head().status == 200 && answer.is_object()) return answer;
-  const auto error = answer.is_object() ? answer.find("error") : answer.end();
-  if (error != answer.end() && error->is_object() && error->contains("message") &&
-      (*error)["message"].is_string()) {
-    return Status(Code::kInvalidArgument, (*error)["message"].get<std::string>());
-  }
-  return Status(Code::kUnavailable,
-                fmt::format("the head answers with status {}", response->head().status));
-}
 
 std::string Cell(const nlohmann::json& node, const char* name) {
   const auto found = node.find(name);
@@ -64,21 +38,21 @@ std::string Cell(const nlohmann::json& node, const char* name) {
 }
 
 Status List(const NodesOptions& options) {
-  SHOAL_ASSIGN_OR_RETURN(const nlohmann::json answer, Call(options, "/shoal/nodes", std::nullopt));
+  SHOAL_ASSIGN_OR_RETURN(const nlohmann::json answer, CallHead(options.dir, "/shoal/nodes"));
   if (options.json) {
     fmt::print("{}\n", answer.dump(2));
     return {};
   }
-  fmt::print("{:>5}  {:<20} {:<9} {:<7} {:<10} {:<22}\n", "node", "label", "state", "replica",
-             "layers", "address");
+  fmt::print("{:>5}  {:<20} {:<9} {:<7} {:<10} {:<22} {}\n", "node", "label", "state", "replica",
+             "layers", "address", "reason");
   const auto nodes = answer.find("nodes");
   if (nodes == answer.end() || !nodes->is_array()) return {};
   for (const nlohmann::json& node : *nodes) {
     if (!node.is_object()) continue;
-    fmt::print("{:>5}  {:<20} {:<9} {:<7} {:<10} {:<22}\n", Cell(node, "id"), Cell(node, "label"),
-               Cell(node, "state"), Cell(node, "replica"),
+    fmt::print("{:>5}  {:<20} {:<9} {:<7} {:<10} {:<22} {}\n", Cell(node, "id"),
+               Cell(node, "label"), Cell(node, "state"), Cell(node, "replica"),
                "[" + Cell(node, "layer_begin") + "," + Cell(node, "layer_end") + ")",
-               Cell(node, "address"));
+               Cell(node, "address"), Cell(node, "reason"));
   }
   return {};
 }
@@ -86,9 +60,50 @@ Status List(const NodesOptions& options) {
 Status Act(const NodesOptions& options, const std::string& verb, const std::string& body) {
   SHOAL_ASSIGN_OR_RETURN(
       const nlohmann::json answer,
-      Call(options, fmt::format("/shoal/nodes/{}/{}", options.node, verb), body));
+      CallHead(options.dir, fmt::format("/shoal/nodes/{}/{}", options.node, verb), body));
   fmt::print("node {}: {}\n", options.node, verb == "evict" ? "evicted" : verb);
   return {};
+}
+
+// What the head is to change; it says what is wrong with it.
+Status Set(const NodesOptions& options) {
+  nlohmann::json body = nlohmann::json::object();
+  if (options.clear) {
+    for (const char* name : {"duty", "only_charging", "hours", "floor_percent", "trusted"}) {
+      body[name] = nullptr;
+    }
+  }
+  if (options.duty) body["duty"] = *options.duty;
+  if (options.only_charging) body["only_charging"] = true;
+  if (options.no_only_charging) body["only_charging"] = false;
+  if (!options.hours.empty()) body["hours"] = options.hours;
+  if (options.floor_percent) body["floor_percent"] = *options.floor_percent;
+  if (options.trusted) body["trusted"] = true;
+  if (options.not_trusted) body["trusted"] = false;
+  if (body.empty()) {
+    return {Code::kInvalidArgument,
+            "say what is to hold: --duty, --only-charging, --hours, --floor, --trusted or --clear"};
+  }
+  return Act(options, "set", body.dump());
+}
+
+void AddSet(CLI::App& command, const std::shared_ptr<NodesOptions>& options) {
+  command.add_option("--duty", options->duty, "It computes at most this part of the time: 0.5");
+  CLI::Option* only = command.add_flag("--only-charging", options->only_charging,
+                                       "It works only while a charger delivers");
+  command.add_flag("--no-only-charging", options->no_only_charging, "It works also without one")
+      ->excludes(only);
+  CLI::Option* trusted = command.add_flag("--trusted", options->trusted,
+                                          "It may hold the ends of the model: serve --trust ends");
+  command.add_flag("--not-trusted", options->not_trusted, "It may not")->excludes(trusted);
+  command.add_option("--hours", options->hours, "It works only then: 22-7, or always")
+      ->type_name("FROM-UNTIL");
+  command
+      .add_option("--floor", options->floor_percent,
+                  "It rests when its battery is below, and is spared 10 % earlier")
+      ->type_name("PERCENT");
+  command.add_flag("--clear", options->clear, "The rest is as for all nodes again");
+  command.callback([options] { ExitOnError(Set(*options)); });
 }
 
 }  // namespace
@@ -112,9 +127,16 @@ void AddNodes(CLI::App& app) {
   with_node(add("drain", "Its layers move to others, then it may go"))->callback([options] {
     ExitOnError(Act(*options, "drain", "{}"));
   });
+  with_node(add("undrain", "It may work again"))->callback([options] {
+    ExitOnError(Act(*options, "undrain", "{}"));
+  });
+  AddSet(*with_node(add("set", "When and how hard it may work, whatever its owner wishes")),
+         options);
   with_node(add("evict", "It is out for ever: its certificate is void"))->callback([options] {
     ExitOnError(Act(*options, "evict", "{}"));
   });
+  with_node(add("pardon", "It computed wrongly, and gets work again all the same"))
+      ->callback([options] { ExitOnError(Act(*options, "pardon", "{}")); });
   CLI::App* label = with_node(add("label", "What people call it"));
   label->add_option("label", options->label, "The new name")->required();
   label->callback([options] {

@@ -1,5 +1,6 @@
 #include "shoal/objective_option.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <string>

@@ -1,9 +1,11 @@
 // --objective: what pipelines are to be good for.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "pipeline/planner.h"
+
+namespace CLI {
+class App;
+}
 
 namespace shoal {
 

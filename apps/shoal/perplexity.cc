@@ -1,6 +1,7 @@
 // `shoal perplexity`: how well a language model predicts a text.
 #include "llm/perplexity.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -26,10 +27,11 @@ struct PerplexityOptions {
   bool json = false;
 };
 
-constexpr std::size_t kTextBytesMax = std::size_t{1} << 30U;
+constexpr std::size_t kPerplexityTextBytesMax = std::size_t{1} << 30U;
 
 Status RunPerplexity(PerplexityOptions options) {
-  SHOAL_ASSIGN_OR_RETURN(const std::string text, os::ReadFile(options.file, kTextBytesMax));
+  SHOAL_ASSIGN_OR_RETURN(const std::string text,
+                         os::ReadFile(options.file, kPerplexityTextBytesMax));
   if (options.model.context == 0) options.model.context = options.window;
   SHOAL_ASSIGN_OR_RETURN(const std::unique_ptr<LanguageModel> model,
                          LanguageModel::Load(options.model));

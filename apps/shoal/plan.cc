@@ -1,5 +1,6 @@
 // `shoal plan`: how a model would be spread over phones, and what they would give, without any
 // cluster.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>

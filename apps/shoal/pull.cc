@@ -1,4 +1,5 @@
 // `shoal pull`: brings a model onto this device.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>

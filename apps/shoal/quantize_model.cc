@@ -1,4 +1,5 @@
 // `shoal quantize`: a model with smaller weights.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>

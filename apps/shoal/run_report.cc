@@ -27,6 +27,15 @@ std::string TimeText(double seconds) {
 
 }  // namespace
 
+RunProgress ProgressOf(const train::Trainer& trainer) {
+  return {.iteration = trainer.iteration(),
+          .stop = trainer.stop(),
+          .display = trainer.solver_def().display,
+          .images_per_step = trainer.images_per_step(),
+          .loss = trainer.smoothed_loss(),
+          .rate = trainer.rate()};
+}
+
 RunReport::RunReport(const RunReportOptions& options, const Clock& clock)
     : options_(options),
       clock_(clock),
@@ -49,21 +58,33 @@ Status RunReport::Open(bool resumed, std::int64_t iteration) {
   const std::filesystem::path folder = std::filesystem::path(log_path()).parent_path();
   std::error_code error;  // Told of by the write that follows.
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  SHOAL_RETURN_IF_ERROR(
-      os::WriteFileAtomically(log_path(), train::LogText(log_), os::FileAccess::kEveryone));
-  file_.open(log_path(), std::ios::app);
+  SHOAL_RETURN_IF_ERROR(Rewrite());
   begin_ = paused_at_ = shown_ = window_begin_ = clock_.Now();
   return {};
 }
 
+Status RunReport::Rewrite() { return file_.Open(log_path(), train::LogText(log_)); }
+
+Status RunReport::GoBack(std::int64_t iteration) {
+  train::CutLog(iteration, log_);
+  return Rewrite();
+}
+
+void RunReport::Say(const std::string& line) const {
+  if (options_.quiet) return;
+  ClearLine();
+  fmt::print("{}\n", line);
+  std::fflush(stdout);
+}
+
 double RunReport::Elapsed() const { return seconds_before_ + ToSeconds(clock_.Now() - begin_); }
 
-std::string RunReport::Line(const train::Trainer& trainer, double images_per_second) const {
+std::string RunReport::Line(const RunProgress& progress, double images_per_second) const {
   const auto left =
-      static_cast<double>((trainer.stop() - trainer.iteration()) * trainer.images_per_step());
+      static_cast<double>((progress.stop - progress.iteration) * progress.images_per_step);
   std::string line =
-      fmt::format("iteration {} of {}  loss {:.6f}  lr {:g}  {:.0f} images/s", trainer.iteration(),
-                  trainer.stop(), trainer.smoothed_loss(), trainer.rate(), images_per_second);
+      fmt::format("iteration {} of {}  loss {:.6f}  lr {:g}  {:.0f} images/s", progress.iteration,
+                  progress.stop, progress.loss, progress.rate, images_per_second);
   if (images_per_second > 0) line += "  " + TimeText(left / images_per_second) + " left";
   const Result<os::Thermal> thermal = os::ReadThermal(os::SysRoot());
   if (thermal.ok() && thermal->cpu_celsius.ok()) {
@@ -72,28 +93,22 @@ std::string RunReport::Line(const train::Trainer& trainer, double images_per_sec
   return line;
 }
 
-Status RunReport::Append(const std::string& line) {
-  file_ << line << std::flush;
-  if (file_.good()) return {};
-  return Status(Code::kUnavailable, log_path() + ": cannot be written to any more");
-}
-
 void RunReport::ClearLine() const {
   if (terminal_) fmt::print(stderr, "\r\033[K");
 }
 
-Status RunReport::OnStep(const train::Trainer& trainer) {
+Status RunReport::OnStep(const RunProgress& progress) {
   ++window_iterations_;
-  const std::int64_t display = trainer.solver_def().display;
-  const bool log = (display > 0 && trainer.iteration() % display == 0) || trainer.done();
+  const bool log =
+      (progress.display > 0 && progress.iteration % progress.display == 0) || progress.done();
   const Instant now = clock_.Now();
   if (!log && !(terminal_ && now - shown_ >= kShowEvery)) return {};
   const double seconds = ToSeconds(now - window_begin_ - (paused_ - window_paused_));
-  const double images = static_cast<double>(window_iterations_ * trainer.images_per_step());
+  const double images = static_cast<double>(window_iterations_ * progress.images_per_step);
   const double images_per_second = seconds > 0 ? images / seconds : 0;
   shown_ = now;
   if (!options_.quiet && (log || terminal_)) {
-    const std::string line = Line(trainer, images_per_second);
+    const std::string line = Line(progress, images_per_second);
     ClearLine();
     if (log) {
       fmt::print("{}\n", line);
@@ -107,15 +122,15 @@ Status RunReport::OnStep(const train::Trainer& trainer) {
   window_begin_ = now;
   window_paused_ = paused_;
   window_iterations_ = 0;
-  log_.train.push_back({.iteration = trainer.iteration(),
-                        .loss = trainer.smoothed_loss(),
-                        .rate = trainer.rate(),
+  log_.train.push_back({.iteration = progress.iteration,
+                        .loss = progress.loss,
+                        .rate = progress.rate,
                         .images_per_second = images_per_second,
                         .seconds = Elapsed()});
-  return Append(LogLine(log_.train.back()));
+  return file_.Append(LogLine(log_.train.back()));
 }
 
-Status RunReport::OnTest(const train::Trainer& trainer,
+Status RunReport::OnTest(std::int64_t iteration,
                          const std::vector<std::vector<train::NamedValue>>& results) {
   ClearLine();
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -124,13 +139,13 @@ Status RunReport::OnTest(const train::Trainer& trainer,
       text += fmt::format("  {} {:.6g}", output.name, output.value);
     }
     if (!options_.quiet) {
-      fmt::print("iteration {}  test{}{}\n", trainer.iteration(),
+      fmt::print("iteration {}  test{}{}\n", iteration,
                  results.size() > 1 ? fmt::format(" {}", i) : "", text);
       std::fflush(stdout);
     }
     log_.tests.push_back(
-        {.iteration = trainer.iteration(), .test = i, .seconds = Elapsed(), .outputs = results[i]});
-    SHOAL_RETURN_IF_ERROR(Append(LogLine(log_.tests.back())));
+        {.iteration = iteration, .test = i, .seconds = Elapsed(), .outputs = results[i]});
+    SHOAL_RETURN_IF_ERROR(file_.Append(LogLine(log_.tests.back())));
   }
   return {};
 }
@@ -138,17 +153,17 @@ Status RunReport::OnTest(const train::Trainer& trainer,
 void RunReport::Pause() { paused_at_ = clock_.Now(); }
 void RunReport::Resume() { paused_ = paused_ + (clock_.Now() - paused_at_); }
 
-Status RunReport::Finish(const train::Trainer& trainer) {
+Status RunReport::Finish(const RunProgress& progress) {
   ClearLine();
   const std::string title = std::filesystem::path(options_.prefix).filename().string();
   SHOAL_RETURN_IF_ERROR(os::WriteFileAtomically(page_path(), train::CurvesHtml(title, log_),
                                                 os::FileAccess::kEveryone));
   if (options_.quiet) return {};
-  const std::int64_t iterations = trainer.iteration() - first_iteration_;
+  const std::int64_t iterations = progress.iteration - first_iteration_;
   const double training = ToSeconds(clock_.Now() - begin_ - paused_);
   fmt::print(
       "{} iterations in {}, {:.0f} images/s", iterations, TimeText(training),
-      training > 0 ? static_cast<double>(iterations * trainer.images_per_step()) / training : 0);
+      training > 0 ? static_cast<double>(iterations * progress.images_per_step) / training : 0);
   const Result<std::uint64_t> peak = os::ReadPeakResident(os::SysRoot());
   if (peak.ok()) fmt::print(", peak memory {:.0f} MiB", static_cast<double>(*peak) / (1 << 20));
   fmt::print("\nlog: {}\ncurves: {}\n", log_path(), page_path());

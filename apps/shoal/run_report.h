@@ -3,17 +3,30 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "shoal/line_file.h"
 #include "train/curves.h"
 #include "train/trainer.h"
 
 namespace shoal {
+
+// Where a run stands.
+struct RunProgress {
+  std::int64_t iteration = 0;
+  std::int64_t stop = 0;
+  std::int64_t display = 0;          // Iterations between two lines; 0: none.
+  std::int64_t images_per_step = 0;  // Of all devices.
+  double loss = 0;                   // Smoothed.
+  double rate = 0;
+  bool done() const { return iteration >= stop; }
+};
+
+RunProgress ProgressOf(const train::Trainer& trainer);
 
 struct RunReportOptions {
   std::string prefix;  // Of the files: <prefix>.log.jsonl, <prefix>.html.
@@ -31,27 +44,31 @@ class RunReport {
   std::string page_path() const { return options_.prefix + ".html"; }
 
   // After each step: prints and logs when it is time to.
-  Status OnStep(const train::Trainer& trainer);
-  Status OnTest(const train::Trainer& trainer,
-                const std::vector<std::vector<train::NamedValue>>& results);
+  Status OnStep(const RunProgress& progress);
+  Status OnTest(std::int64_t iteration, const std::vector<std::vector<train::NamedValue>>& results);
   // Time that is not training: before and after a test or a snapshot.
   void Pause();
   void Resume();
 
+  // A run that lost all of its devices goes on from here: what came after never was.
+  Status GoBack(std::int64_t iteration);
+  // A line of news, clear of the one that moves.
+  void Say(const std::string& line) const;
+
   // Writes the page and says how it went.
-  Status Finish(const train::Trainer& trainer);
+  Status Finish(const RunProgress& progress);
 
  private:
   double Elapsed() const;  // Seconds of this process and of those it resumed.
-  std::string Line(const train::Trainer& trainer, double images_per_second) const;
-  Status Append(const std::string& line);
+  std::string Line(const RunProgress& progress, double images_per_second) const;
+  Status Rewrite();
   void ClearLine() const;
 
   RunReportOptions options_;
   const Clock& clock_;
   bool terminal_;
   train::RunLog log_;
-  std::ofstream file_;
+  LineFile file_;
   double seconds_before_ = 0;  // Of the runs that this one resumes.
   Instant begin_, paused_at_, shown_;
   Duration paused_{0};                  // In all.

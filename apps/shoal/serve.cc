@@ -1,10 +1,13 @@
 // `shoal serve`: the head of a cluster: it knows the nodes, keeps a model spread over them, and
 // answers.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "api/door.h"
 #include "base/random.h"
 #include "coordinator/coordinator.h"
+#include "coordinator/energy.h"
 #include "llm/model_head.h"
 #include "llm/model_size.h"
 #include "os/cluster/file_lock.h"
@@ -55,6 +59,10 @@ struct ServeOptions {
   std::size_t guesses = 4;
   std::size_t chunk = 16;
   os::LinkShape shape;
+  coordinator::Tariff tariff;
+  double audit = 0;              // Of all work, what is computed again.
+  std::size_t trusted_ends = 0;  // So many layers at each end are for trusted nodes.
+  std::optional<double> watts;   // That the head takes, if its owner says so.
 };
 
 // Many short answers at once, whatever the context.
@@ -144,6 +152,20 @@ Result<coordinator::CoordinatorOptions> Head::PlanModel(const ServeOptions& opti
   plan.replica.guesses = options.guesses;
   plan.replica.chunk = options.chunk;
   plan.news = Say;
+  plan.unix_time = os::UnixNow;
+  plan.accounts = {.local_day = os::LocalDayNow, .head_watts = options.watts};
+  plan.local_minute = os::LocalMinute;
+  SHOAL_ASSIGN_OR_RETURN(const std::vector<os::MemberRecord> members, directory_.Members());
+  for (const os::MemberRecord& member : members) {
+    plan.rules[member.id] = member.rules;
+    if (!member.quarantine.empty()) plan.quarantined[member.id] = member.quarantine;
+  }
+  plan.audit = options.audit;
+  plan.model.trusted_ends = options.trusted_ends;
+  plan.on_quarantine = [this](NodeId node, const std::string& evidence) {
+    const Status status = directory_.SetQuarantine(node, evidence);
+    if (!status.ok()) Say("the quarantine is forgotten at a restart: " + status.ToString());
+  };
   SHOAL_ASSIGN_OR_RETURN(plan.revoked, directory_.RevokedSerials());
   return plan;
 }
@@ -178,17 +200,23 @@ Result<std::unique_ptr<Head>> Head::Start(const ServeOptions& options) {
       Seams{head->loop_, *head->shaped_, head->executor_, head->random_}, std::move(plan),
       std::make_shared<pipeline::HeadModel>(std::move(model_head), head->pool_), *head->layers_,
       *head->answers_);
-  head->status_ =
-      std::make_unique<ClusterStatus>(*head->coordinator_, head->directory_, *head->network_);
+  head->status_ = std::make_unique<ClusterStatus>(
+      head->loop_, *head->coordinator_, head->directory_, *head->network_,
+      ClusterStatusOptions{.model = name,
+                           .layers = static_cast<std::size_t>(head->model_.config.layers),
+                           .tariff = options.tariff,
+                           .audited = options.audit > 0});
   head->admin_ = std::make_unique<api::AdminDoor>(*head->status_, head->directory_.admin_key());
   SHOAL_ASSIGN_OR_RETURN(api::ServedModel served,
                          api::MakeServedModel(name, std::move(tokenizer), os::UnixNow()));
-  head->door_ = std::make_unique<api::Door>(api::DoorWorld{.answers = *head->coordinator_,
-                                                           .health = *head->status_,
-                                                           .admin = head->admin_.get(),
-                                                           .random = head->random_,
-                                                           .unix_time = os::UnixNow},
-                                            std::move(served));
+  head->door_ =
+      std::make_unique<api::Door>(api::DoorWorld{.answers = *head->coordinator_,
+                                                 .health = *head->status_,
+                                                 .admin = head->admin_.get(),
+                                                 .random = head->random_,
+                                                 .unix_time = os::UnixNow,
+                                                 .grams_per_kwh = options.tariff.grams_per_kwh},
+                                  std::move(served));
   SHOAL_RETURN_IF_ERROR(head->Listen(options));
   return head;
 }
@@ -212,6 +240,63 @@ Status Head::Listen(const ServeOptions& options) {
       WriteServeFile(directory_.path(), {.cluster = cluster, .enrol = door, .http = http}));
   Say(fmt::format("answers at http://{}/v1/chat/completions", http));
   return {};
+}
+
+// "5%" or "0.05".
+double ParseShare(const std::string& text) {
+  double value = 0;
+  const bool percent = text.ends_with('%');
+  const char* const end = text.data() + text.size() - (percent ? 1 : 0);
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (percent) value /= 100;
+  if (error != std::errc() || stop != end || !(value >= 0 && value <= 1)) {
+    throw CLI::ValidationError(fmt::format("--audit {}: wanted a share such as 5% or 0.05", text));
+  }
+  return value;
+}
+
+// "ends": two layers at each; "ends:4": so many.
+std::size_t ParseTrust(const std::string& text) {
+  constexpr std::size_t kEndsUsual = 2;
+  constexpr std::size_t kEndsMax = 1024;
+  if (text == "ends") return kEndsUsual;
+  std::size_t ends = 0;
+  const std::string number = text.starts_with("ends:") ? text.substr(5) : "";
+  const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), ends);
+  if (error != std::errc() || stop != number.data() + number.size() || ends == 0 ||
+      ends > kEndsMax) {
+    throw CLI::ValidationError(
+        fmt::format("--trust {}: wanted ends, or ends:4 for four layers at each end", text));
+  }
+  return ends;
+}
+
+void AddTrustOptions(CLI::App& command, ServeOptions& options) {
+  command
+      .add_option_function<std::string>(
+          "--audit", [&options](const std::string& text) { options.audit = ParseShare(text); },
+          "Compute this share of the nodes' work again elsewhere, such as 5%, to find phones that "
+          "compute wrongly")
+      ->type_name("SHARE");
+  command
+      .add_option_function<std::string>(
+          "--trust",
+          [&options](const std::string& text) { options.trusted_ends = ParseTrust(text); },
+          "ends, or ends:K: the first and last K layers (2) only on nodes that were set --trusted")
+      ->type_name("WORD");
+}
+
+void AddEnergyOptions(CLI::App& command, ServeOptions& options) {
+  command
+      .add_option("--watts", options.watts,
+                  "What this device takes, W; without it, energy figures are those of the nodes")
+      ->check(CLI::Range(0.0, coordinator::EnergyLedger::kWattsMax));
+  command.add_option("--grid", options.tariff.grams_per_kwh, "What the grid emits, g CO2e per kWh")
+      ->check(CLI::Range(0.0, 10'000.0));
+  command.add_option("--price", options.tariff.price_per_kwh, "What a kWh costs")
+      ->check(CLI::Range(0.0, 1e6));
+  options.tariff.currency = "EUR";
+  command.add_option("--currency", options.tariff.currency, "Of that price")->capture_default_str();
 }
 
 }  // namespace
@@ -244,7 +329,9 @@ void AddServe(CLI::App& app) {
   command->add_option("--chunk", options->chunk, "Tokens of prompts in one batch")
       ->check(CLI::Range(1, 512))
       ->capture_default_str();
+  AddTrustOptions(*command, *options);
   AddLinkShapeOptions(*command, options->shape);
+  AddEnergyOptions(*command, *options);
   command->callback([options] {
     Result<std::unique_ptr<Head>> head = Head::Start(*options);
     if (!head.ok()) ExitOnError(head.status());

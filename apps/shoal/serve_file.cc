@@ -29,7 +29,7 @@ Result<ServeAddresses> ReadServeFile(const std::string& home) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
   };
   ServeAddresses addresses = {field("cluster"), field("enrol"), field("http")};
-  if (addresses.cluster.empty() || addresses.enrol.empty() || addresses.http.empty()) {
+  if (addresses.cluster.empty() || addresses.enrol.empty()) {
     return Status(Code::kCorruption, PathOf(home) + " is damaged; start `shoal serve` again");
   }
   return addresses;

@@ -11,7 +11,7 @@ namespace shoal {
 struct ServeAddresses {
   std::string cluster;
   std::string enrol;
-  std::string http;
+  std::string http;  // Empty: it trains, and answers nobody.
 };
 
 Status WriteServeFile(const std::string& home, const ServeAddresses& addresses);

@@ -1,5 +1,6 @@
 // `shoal sim`: a whole cluster in one thread, with phones that crash, hang and lose
 // their network, from one seed. The same seed gives the same trace on every machine.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,6 @@
 // `shoal test`: the scores of a trained network on the data of its TEST phase; `shoal plot`: the
 // curves of a run's log.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,6 @@
 // `shoal time`: how long each part of a network takes to train here, and in how much memory. Needs
 // no data set: images are random.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>

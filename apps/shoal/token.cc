@@ -1,4 +1,5 @@
 // `shoal token`: a line to type on a phone, with which it joins.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
 // `shoal tokenize`: how a model cuts a text into tokens.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 

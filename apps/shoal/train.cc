@@ -1,10 +1,10 @@
 // `shoal train`: trains a network as a Caffe solver says, and can be stopped and resumed at any
 // iteration.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
-#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -17,43 +17,17 @@
 #include <vector>
 
 #include "kernels/conv.h"
+#include "nn/scale_to_batch.h"
 #include "os/file.h"
 #include "shoal/commands.h"
-#include "shoal/compute.h"
 #include "shoal/run_report.h"
 #include "shoal/solver_files.h"
+#include "shoal/train_command.h"
 #include "train/trainer.h"
+#include "train/unit.h"
 
 namespace shoal {
 namespace {
-
-struct TrainCommand {
-  std::string solver;
-  std::string net;
-  std::vector<std::string> weights;
-  std::string resume;
-  std::string batch;
-  std::string memory;
-  std::int64_t iterations = 0;
-  bool quiet = false;
-  ComputeOptions compute;
-};
-
-// What signals ask for; read between two steps.
-volatile std::sig_atomic_t stop_asked = 0;
-volatile std::sig_atomic_t snapshot_asked = 0;
-
-void OnSignal(int signal) { (signal == SIGHUP ? snapshot_asked : stop_asked) = 1; }
-
-// The second Ctrl-C ends the program as if nobody listened.
-void ListenToSignals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction action = {};
-    action.sa_handler = OnSignal;
-    action.sa_flags = signal == SIGHUP ? SA_RESTART : static_cast<int>(SA_RESTART | SA_RESETHAND);
-    sigaction(signal, &action, nullptr);
-  }
-}
 
 // A thread from before the one that computes is pinned: what it starts is free to run anywhere,
 // where threads started by a pinned one would sit on its core.
@@ -93,6 +67,20 @@ Status ReadBatch(const TrainCommand& command, train::TrainerOptions& options) {
   return Status(Code::kInvalidArgument,
                 fmt::format("--batch '{}': a number of images, or auto", command.batch));
 }
+
+}  // namespace
+
+std::string InUnits(std::int64_t unit) {
+  return unit > 0 ? fmt::format(" in units of {}, added up exactly", unit) : "";
+}
+
+std::int64_t ChooseUnit(const TrainCommand& command, std::int64_t resumed, std::int64_t batch) {
+  if (command.unit > 0) return command.unit;
+  if (resumed > 0) return resumed;
+  return command.exact ? train::DefaultUnit(batch) : 0;
+}
+
+namespace {
 
 // One run of the command.
 class TrainRun {
@@ -136,7 +124,7 @@ Status TrainRun::Run() {
   report_ = std::make_unique<RunReport>(
       RunReportOptions{.prefix = prefix_, .quiet = command_.quiet}, compute_->clock());
   SHOAL_RETURN_IF_ERROR(report_->Open(snapshot_.has_value(), trainer_->iteration()));
-  ListenToSignals();
+  ListenToTrainSignals();
   SHOAL_RETURN_IF_ERROR(Loop());
   return Leave();
 }
@@ -184,6 +172,21 @@ Status TrainRun::MakeTrainer() {
     }
     SHOAL_RETURN_IF_ERROR(compute_->tuner().Preset(sidecar.convolutions));
   }
+  const std::int64_t resumed = snapshot_ && snapshot_->sidecar ? snapshot_->sidecar->unit : 0;
+  const std::int64_t batch = options.batch > 0 || files_.setup.train.sources.empty()
+                                 ? std::max<std::int64_t>(options.batch, 1)
+                                 : files_.setup.train.sources.front().batch;
+  options.unit = ChooseUnit(command_, resumed, batch);
+  const ClusterTrainOptions& over = command_.over;
+  if (over.scaled_from > 0 && command_.batch == "auto") {
+    return {Code::kInvalidArgument, "--scaled-from: needs a --batch that is a number"};
+  }
+  SHOAL_RETURN_IF_ERROR(
+      nn::ApplyLargeBatch({.scaled_from = static_cast<std::int64_t>(over.scaled_from),
+                           .warmup = static_cast<std::int64_t>(over.warmup),
+                           .lars = over.lars,
+                           .momentum_correction = over.momentum_correction},
+                          batch * std::max<std::int64_t>(solver.iter_size, 1), solver));
   SHOAL_ASSIGN_OR_RETURN(trainer_,
                          train::Trainer::Create(std::move(files_.setup), options, finder_.reader(),
                                                 compute_->tuner(), compute_->parallel()));
@@ -204,8 +207,8 @@ Status TrainRun::LoadStart() {
     snapshot_->state = {};  // Large, and not needed any more.
   }
   if (command_.quiet) return {};
-  fmt::print("{} parameters, batch {}, {} threads{}\n", trainer_->params().elements(),
-             trainer_->batch(), compute_->parallel().workers(),
+  fmt::print("{} parameters, batch {}{}, {} threads{}\n", trainer_->params().elements(),
+             trainer_->batch(), InUnits(trainer_->unit()), compute_->parallel().workers(),
              snapshot_ ? fmt::format(", resumed at iteration {}", trainer_->iteration()) : "");
   return {};
 }
@@ -213,7 +216,7 @@ Status TrainRun::LoadStart() {
 Status TrainRun::RunTests() {
   report_->Pause();
   SHOAL_ASSIGN_OR_RETURN(const auto results, trainer_->Test());
-  SHOAL_RETURN_IF_ERROR(report_->OnTest(*trainer_, results));
+  SHOAL_RETURN_IF_ERROR(report_->OnTest(trainer_->iteration(), results));
   report_->Resume();
   return {};
 }
@@ -238,14 +241,14 @@ Status TrainRun::WriteSnapshot() {
 Status TrainRun::Loop() {
   // A run that is resumed was tested where it stopped.
   if (!snapshot_ && trainer_->ShouldTest()) SHOAL_RETURN_IF_ERROR(RunTests());
-  while (!trainer_->done() && stop_asked == 0) {
+  while (!trainer_->done()) {
+    const TrainSignals signals = TakeTrainSignals();
+    if (signals.stop) break;
+    if (signals.snapshot) SHOAL_RETURN_IF_ERROR(WriteSnapshot());
     SHOAL_RETURN_IF_ERROR(trainer_->Step());
-    SHOAL_RETURN_IF_ERROR(report_->OnStep(*trainer_));
+    SHOAL_RETURN_IF_ERROR(report_->OnStep(ProgressOf(*trainer_)));
     if (trainer_->ShouldTest()) SHOAL_RETURN_IF_ERROR(RunTests());
-    if (trainer_->ShouldSnapshot() || snapshot_asked != 0) {
-      snapshot_asked = 0;
-      SHOAL_RETURN_IF_ERROR(WriteSnapshot());
-    }
+    if (trainer_->ShouldSnapshot()) SHOAL_RETURN_IF_ERROR(WriteSnapshot());
   }
   return {};
 }
@@ -253,7 +256,7 @@ Status TrainRun::Loop() {
 Status TrainRun::Leave() {
   const bool stopped = !trainer_->done();
   if (stopped) SHOAL_RETURN_IF_ERROR(WriteSnapshot());
-  SHOAL_RETURN_IF_ERROR(report_->Finish(*trainer_));
+  SHOAL_RETURN_IF_ERROR(report_->Finish(ProgressOf(*trainer_)));
   if (command_.quiet || written_ < 0) return {};
   fmt::print("snapshot: {}\n", SnapshotPath(".caffemodel"));
   if (stopped) {
@@ -281,9 +284,19 @@ void AddTrain(CLI::App& app) {
       ->type_name("BYTES");
   command->add_option("--iterations", options->iterations, "Stop at this iteration")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40U));
+  command->add_flag("--exact", options->exact,
+                    "The same bits on any number of devices, threads and kinds of CPU: gradients "
+                    "of units of images are added up exactly");
+  command
+      ->add_option("--unit", options->unit,
+                   "Images of a unit of --exact (default: a sixteenth of the batch)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20U));
   command->add_flag("--quiet", options->quiet, "Print nothing; the log is written all the same");
   AddComputeOptions(*command, options->compute);
-  command->callback([options] { ExitOnError(TrainRun(*options).Run()); });
+  AddClusterTrainOptions(*command, options->over);
+  command->callback([options] {
+    ExitOnError(IsOverCluster(*options) ? TrainOverCluster(*options) : TrainRun(*options).Run());
+  });
 }
 
 }  // namespace shoal

@@ -1,13 +1,12 @@
 // `shoal up`: a whole cluster of real processes on this machine, for trying it out.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "os/cluster/head_directory.h"
 #include "os/loop.h"
 #include "os/wall_clock.h"
+#include "shoal/by_node.h"
 #include "shoal/child_process.h"
 #include "shoal/cluster_home.h"
 #include "shoal/commands.h"
@@ -40,38 +40,6 @@ struct UpOptions {
   std::vector<std::string> node_options;  // "2=--target ref"
   std::vector<std::string> serve;         // Passed on to `shoal serve`.
 };
-
-std::vector<std::string> Words(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
-using WordsByNode = std::map<std::size_t, std::vector<std::string>>;
-
-// "2=several words", for nodes by their numbers.
-Result<WordsByNode> ParseByNode(const char* option, const std::vector<std::string>& texts,
-                                std::size_t nodes) {
-  WordsByNode by_node;
-  for (const std::string& text : texts) {
-    const std::size_t equals = text.find('=');
-    std::size_t node = 0;
-    if (equals != std::string::npos && equals > 0 && equals < 5 &&
-        text.find_first_not_of("0123456789") == equals) {
-      node = std::stoul(text.substr(0, equals));
-    }
-    const std::vector<std::string> words =
-        node == 0 ? std::vector<std::string>() : Words(text.substr(equals + 1));
-    if (words.empty() || node > nodes) {
-      return Status(Code::kInvalidArgument, fmt::format("{} {}: wanted NODE=WORDS with NODE from 1 "
-                                                        "to {}",
-                                                        option, text, nodes));
-    }
-    by_node[node] = words;
-  }
-  return by_node;
-}
 
 class Cluster {
  public:

@@ -1,4 +1,5 @@
 // `shoal zoo`: the networks that come with the program.
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <filesystem>

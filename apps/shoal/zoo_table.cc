@@ -39,6 +39,14 @@ double MultiplyAdds(const nn::Graph& graph) {
   return sum;
 }
 
+std::vector<std::size_t> SizesOf(const nn::ParamStore& params) {
+  std::vector<std::size_t> sizes;
+  for (const nn::Param& param : params.params()) {
+    sizes.push_back(param.spec.layout.elements());
+  }
+  return sizes;
+}
+
 Result<ZooRow> Count(const PaperRow& paper) {
   SHOAL_ASSIGN_OR_RETURN(const caffe::NetFile file, ReadNetFile("zoo:" + std::string(paper.zoo)));
   SHOAL_ASSIGN_OR_RETURN(caffe::Network network, file.Build({}));
@@ -51,6 +59,7 @@ Result<ZooRow> Count(const PaperRow& paper) {
                 .batch = network.sources.empty() ? 0 : network.sources[0].batch,
                 .blobs = params.size(),
                 .elements = params.elements(),
+                .sizes = SizesOf(params),
                 .multiply_adds = MultiplyAdds(graph)};
 }
 
@@ -73,6 +82,7 @@ nlohmann::ordered_json ToJson(const std::vector<ZooRow>& rows) {
         {"batch", row.batch},
         {"elements", row.elements},
         {"blobs", row.blobs},
+        {"sizes", row.sizes},
         {"mib", Rounded(row.mib())},
         {"gmac", Rounded(row.gmac())},
         {"paper",

@@ -28,7 +28,8 @@ struct ZooRow {
   std::int64_t batch = 0;
   std::size_t blobs = 0;
   std::uint64_t elements = 0;
-  double multiply_adds = 0;  // Of convolutions and inner products, forward, per image.
+  std::vector<std::size_t> sizes;  // Elements of each blob, in order.
+  double multiply_adds = 0;        // Of convolutions and inner products, forward, per image.
 
   double mib() const { return static_cast<double>(elements) * 4 / 0x1p20; }
   double gmac() const { return multiply_adds * 1e-9; }
