@@ -18,14 +18,19 @@
 #include "contract/network_harness.h"
 #include "contract/sim_harness.h"
 #include "contract/socket_harness.h"
+#include "contract/thread_harness.h"
 
 namespace shoal {
 
 // For gtest, and through it for the names of ctest.
 inline void PrintTo(const NetworkUnderTest& network, std::ostream* out) { *out << network.name; }
 
+// Those between machines.
 inline auto NetworksUnderTest() {
   return testing::Values(SimUnderTest(), TcpUnderTest(), TlsUnderTest());
+}
+inline auto AllNetworksUnderTest() {
+  return testing::Values(SimUnderTest(), TcpUnderTest(), TlsUnderTest(), ThreadUnderTest());
 }
 
 // A frame whose content says which it is.

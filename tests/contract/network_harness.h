@@ -1,6 +1,6 @@
 // What the Network contract suite needs from a world it runs in: some nodes, a way
 // to let time pass, and a cable between every two of them that can misbehave.
-// One implementation per network under test: sim, tcp, tls.
+// One implementation per network under test: sim, tcp, tls, thread (whose nodes have no cables).
 #pragma once
 
 #include <functional>
@@ -43,7 +43,7 @@ class NetworkHarness {
 
 // The suite is instantiated with one factory per network.
 struct NetworkUnderTest {
-  std::string name;  // "sim", "tcp", "tls"
+  std::string name;  // "sim", "tcp", "tls", "thread"
   std::function<std::unique_ptr<NetworkHarness>()> make;
 };
 

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Local updates with averages, and elastic averaging: they learn, and go on from a snapshot.
+
+modes_test.py ZOO PROGRAM
+"""
+import json
+import sys
+
+from cluster_run import Folder
+
+STEPS = 100
+IMAGES = 640
+
+
+def mean(losses, first, last):
+    chosen = [loss for iteration, loss in losses.items() if first <= iteration <= last]
+    return sum(chosen) / len(chosen)
+
+
+def main():
+    folder = Folder(sys.argv[2], sys.argv[1], IMAGES)
+    # Far too slow for its part: it has something to do in each of its updates all the same.
+    folder.run("train", "--solver", folder.solver("slow", 20), "--batch", "24", "--workers", "2",
+               "--dir", "cluster", "--mode", "local", "--period", "5", "--threads", "1",
+               "--worker-options", "2=--duty 0.02")
+    shares = [sorted(sum(count for _, _, count in runs) for runs in json.loads(line)["samples"].values())
+              for line in (folder.path / "slow.commits.jsonl").open()]
+    print(f"of two, one of which is slow: {shares}")
+    if any(len(share) != 2 or share[0] < 5 for share in shares):
+        sys.exit("the slow one was left out")
+    for mode, workers in (("local", 3), ("easgd", 2)):
+        def train(prefix, *more):
+            return folder.run("train", "--solver", folder.solver(prefix, STEPS), "--batch", "24",
+                              "--workers", str(workers), "--dir", "cluster", "--mode", mode,
+                              "--period", "5", "--threads", "1", *more)
+
+        train(mode)
+        losses = folder.losses(mode)
+        first, last = mean(losses, 1, 10), mean(losses, STEPS - 19, STEPS)
+        print(f"{mode}: loss {first:.3f} in the first ten iterations, {last:.3f} in the last twenty")
+        if sorted(losses) != list(range(5, STEPS + 1, 5)):
+            sys.exit(f"not every fifth iteration is in the log: {sorted(losses)}")
+        if not last < 0.8 * first:
+            sys.exit("it learns nothing")
+        half = mode + "_half"
+        train(half, "--iterations", str(STEPS // 2))
+        resumed = train(half, "--resume", f"{half}_iter_{STEPS // 2}.solverstate")
+        if f"resumed at iteration {STEPS // 2}" not in resumed:
+            sys.exit(f"it did not go on:\n{resumed}")
+        again = mean(folder.losses(half), STEPS - 19, STEPS)
+        print(f"{mode}: stopped and resumed, {again:.3f}")
+        if not again < 0.8 * first:
+            sys.exit("what was resumed learns nothing")
+        samples = sum(count for line in (folder.path / f"{half}.commits.jsonl").open()
+                      for runs in json.loads(line)["samples"].values() for _, _, count in runs)
+        if samples != STEPS * 24:
+            sys.exit(f"{samples} samples were committed, not {STEPS * 24}")
+
+
+if __name__ == "__main__":
+    main()
