@@ -67,6 +67,7 @@ Json UsageJson(const Usage& usage) {
     energy["covered"] = Rounded(usage.energy->covered);
     json["energy"] = std::move(energy);
   }
+  if (usage.recomputed > 0) json["recomputed"] = usage.recomputed;
   return json;
 }
 

@@ -29,6 +29,7 @@ struct Usage {
   std::size_t prompt_tokens = 0;
   std::size_t completion_tokens = 0;
   std::optional<EnergyUse> energy = {};
+  std::size_t recomputed = 0;  // See pipeline::AnswerRecord::remade.
 };
 
 class AnswerJson {

@@ -287,6 +287,15 @@ TEST_F(DoorTest, AnAnswerCanBeHadAgainAfterARestart) {
             "stop");
 }
 
+TEST_F(DoorTest, AnAnswerThatWasMadeAgainSaysSo) {
+  Complete("");
+  const std::string id = answers_.ids[0];
+  answers_.End(AnswerEnd::kEndToken);
+  EXPECT_FALSE(Send("GET", "/v1/answers/" + id).json()["usage"].contains("recomputed"));
+  answers_.records.at(id).remade = 2;
+  EXPECT_EQ(Send("GET", "/v1/answers/" + id).json()["usage"]["recomputed"], 2);
+}
+
 TEST_F(DoorTest, AStopStringThatNobodySawEndsTheAnswer) {
   Complete(R"(,"stop":"END")");
   answers_.listeners.clear();

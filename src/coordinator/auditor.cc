@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/revision.h"
+#include "pipeline/row_log.h"
 #include "wire/row_hash.h"
 
 namespace shoal::coordinator {
@@ -49,7 +50,7 @@ Auditor::Auditor(const Seams& seams, Roster& roster, const ModelPlan& model,
       roster_(roster),
       model_(model),
       head_(std::move(head)),
-      budget_(budget),
+      lots_(budget, seams.random),
       events_(events),
       ledger_(seams.network.self()),
       recomputer_(seams, model, layers, head_->parallel()) {}
@@ -106,7 +107,7 @@ void Auditor::HearContradictions() {
 void Auditor::OnOver(std::uint64_t sequence) {
   over_.insert(sequence);
   if (over_.size() > kTouchedMax) over_.erase(over_.begin());
-  ended_.push_back({sequence, seams_.clock.Now()});
+  ended_.push_back({sequence, seams_.clock.Now(), ledger_.rows_sent()});
 }
 
 void Auditor::Tick() {
@@ -120,23 +121,26 @@ void Auditor::Settle() {
   std::erase_if(ended_, [&](const Ended& ended) {
     if (now - ended.at < kSettleFor) return false;
     if (now - ended.at < kSettleMax && !ledger_.Complete(ended.sequence)) return false;
-    Pick(ended.sequence);
+    Pick(ended);
     return true;
   });
 }
 
-void Auditor::Pick(std::uint64_t sequence) {
+void Auditor::Pick(const Ended& ended) {
+  const std::uint64_t sequence = ended.sequence;
   std::vector<StageWork> works = ledger_.WorkOn(sequence);
   for (StageWork& work : works) {
-    if (!seams_.random.Chance(budget_)) continue;
+    if (!lots_.Draw(work.node)) continue;
     if (waiting_.size() == kWaitingMax) waiting_.pop_front();
     Audit audit;
     audit.tokens = ledger_.Tokens(sequence);
     audit.work = std::move(work);
+    audit.ended = ended;
     waiting_.push_back(std::move(audit));
   }
   for (const NodeId node : ledger_.Silent(sequence)) {
-    if (roster_.Find(node) != nullptr) Excuse(node, "it does not account for its work");
+    if (roster_.Find(node) == nullptr || WasLostSince(node, ended.at)) continue;
+    Excuse(node, "it does not account for its work");
   }
   ledger_.Forget(sequence);
 }
@@ -238,8 +242,24 @@ void Auditor::OnRowsGone(NodeId from, std::uint64_t audit) {
   if (!audit_ || !wants_rows_ || from != audit_->work.upstream || audit != recomputer_.number()) {
     return;
   }
+  const bool must_be_kept = MustBeKept(*audit_);
   Void();
-  Excuse(from, "it has not kept the rows that it made");
+  if (must_be_kept) Excuse(from, "it has not kept the rows that it made");
+}
+
+// A log is cut down to its size, sequences that are over first and the oldest of those before
+// others (pipeline/row_log.h): what this one shared it with while it ran, and what came since, must
+// fit. A node that was gone may have been started again, with an empty one.
+bool Auditor::MustBeKept(const Audit& audit) const {
+  const std::uint64_t rows =
+      audit.work.rows_beside + ledger_.rows_sent() - audit.ended.rows_sent;
+  return rows * model_.dim * sizeof(std::uint16_t) <= pipeline::kRowLogBytes &&
+         !WasLostSince(audit.work.upstream, audit.ended.at);
+}
+
+bool Auditor::WasLostSince(NodeId node, Instant then) const {
+  const auto found = lost_.find(node);
+  return found != lost_.end() && found->second > then - kSettleMax;
 }
 
 // What the stage was given.
@@ -349,6 +369,7 @@ void Auditor::Blame(NodeId node, const std::string& evidence) {
 }
 
 void Auditor::OnLost(NodeId node) {
+  lost_[node] = seams_.clock.Now();
   recomputer_.OnLost(node);
   if (audit_ && wants_rows_ && audit_->work.upstream == node) Void();
 }

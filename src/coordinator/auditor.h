@@ -5,7 +5,8 @@
 //
 //   guilty  whose result two others do not get, or who cannot show the rows that it said it had
 //           made, or who said something else of rows than what the head saw of them;
-//   void    an audit for which rows or layers cannot be had: nobody is blamed for it.
+//   void    an audit for which rows or layers cannot be had: nobody is blamed for it, unless it
+//           had to have them and says sixteen times in a row that it has not.
 //
 // Belongs to one event loop. One audit at a time.
 #pragma once
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/seams.h"
+#include "coordinator/audit_lots.h"
 #include "coordinator/formation.h"
 #include "coordinator/ledger.h"
 #include "coordinator/recomputer.h"
@@ -78,22 +80,23 @@ class Auditor final : public pipeline::BatchObserver {
   const AuditTally& tally() const { return tally_; }
 
  private:
+  struct Ended {
+    std::uint64_t sequence = 0;
+    Instant at;
+    std::uint64_t rows_sent = 0;  // By then, of all sequences.
+  };
   struct Audit {
     StageWork work;
     std::vector<std::int32_t> tokens;
+    Ended ended;
     // Of a second opinion: who differed, where, and what it made there.
     NodeId doubter{};
     std::size_t doubted_at = 0;
     std::uint64_t doubter_made = 0;
     bool settled = false;  // The head itself is asked, and its word is the last.
   };
-  struct Ended {
-    std::uint64_t sequence = 0;
-    Instant at;
-  };
-
   void Settle();
-  void Pick(std::uint64_t sequence);
+  void Pick(const Ended& ended);
   void StartNext();
   void Start(Audit audit);
   NodeId ChooseWhere(const Audit& audit);
@@ -102,6 +105,11 @@ class Auditor final : public pipeline::BatchObserver {
   void OnMade(const Result<std::vector<std::uint64_t>>& made);
   void EmbedRows(std::size_t count);
   void Void();
+  // Whether the stage before must still have the rows that it made.
+  bool MustBeKept(const Audit& audit) const;
+  // Whether the node's link was down at some time since shortly before then: it may have lost what
+  // it knew.
+  bool WasLostSince(NodeId node, Instant then) const;
   void Right();
   void Differs(std::size_t position, std::uint64_t made);
   void Blame(NodeId node, const std::string& evidence);
@@ -113,7 +121,7 @@ class Auditor final : public pipeline::BatchObserver {
   Roster& roster_;
   const ModelPlan& model_;
   const std::shared_ptr<pipeline::HeadModel> head_;
-  const double budget_;
+  AuditLots lots_;
   AuditorEvents& events_;
   Ledger ledger_;
   Recomputer recomputer_;
@@ -129,6 +137,7 @@ class Auditor final : public pipeline::BatchObserver {
   std::map<NodeId, std::set<std::uint64_t>> touched_;
   std::set<std::uint64_t> over_;           // Of those, the ones that are over.
   std::map<NodeId, std::size_t> excuses_;  // In a row.
+  std::map<NodeId, Instant> lost_;         // When, the last time.
   AuditTally tally_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };

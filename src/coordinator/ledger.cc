@@ -42,10 +42,17 @@ void Ledger::Sent(const pipeline::Route& route, const wire::Batch& batch,
     Account& account = accounts_[run.sequence];
     account.stages = route.stages;
     for (const pipeline::RouteStage& stage : open.stages) ++account.owed[stage.node];
+    rows_now_ -= account.tokens.size();
     account.tokens.resize(run.begin);
     account.tokens.insert(account.tokens.end(), tokens.begin(),
                           tokens.begin() + static_cast<std::ptrdiff_t>(run.count));
+    rows_now_ += account.tokens.size();
+    rows_sent_ += run.count;
     tokens = tokens.subspan(run.count);
+  }
+  for (const wire::Run& run : batch.runs) {
+    std::size_t& beside = accounts_[run.sequence].rows_beside;
+    beside = std::max(beside, rows_now_);
   }
   open_.push_back(std::move(open));
   if (open_.size() > kOpenMax) open_.pop_front();
@@ -193,6 +200,7 @@ std::vector<StageWork> Ledger::WorkOn(std::uint64_t sequence) const {
     work.node = stage.node;
     work.range = stage.range;
     work.upstream = s == 0 ? head_ : account.stages[s - 1].node;
+    work.rows_beside = account.rows_beside;
     const auto first = [&](const Column& column) {
       return std::vector<std::uint64_t>(column.hashes.begin(),
                                         column.hashes.begin() + static_cast<std::ptrdiff_t>(rows));
@@ -229,6 +237,11 @@ std::vector<std::int32_t> Ledger::Tokens(std::uint64_t sequence) const {
   return found == accounts_.end() ? std::vector<std::int32_t>() : found->second.tokens;
 }
 
-void Ledger::Forget(std::uint64_t sequence) { accounts_.erase(sequence); }
+void Ledger::Forget(std::uint64_t sequence) {
+  const auto found = accounts_.find(sequence);
+  if (found == accounts_.end()) return;
+  rows_now_ -= found->second.tokens.size();
+  accounts_.erase(found);
+}
 
 }  // namespace shoal::coordinator

@@ -30,6 +30,7 @@ struct StageWork {
   std::vector<std::uint64_t> made;   // … and of what it made of it.
   // What `upstream` says that it made, if it says so of as many rows; of the head's, nothing.
   std::vector<std::uint64_t> upstream_made;
+  std::size_t rows_beside = 0;  // The most that there were of all sequences in its time.
 };
 
 // The two ends of a link say different things of one row: one of them is wrong.
@@ -70,6 +71,8 @@ class Ledger {
   std::vector<std::int32_t> Tokens(std::uint64_t sequence) const;
   void Forget(std::uint64_t sequence);
 
+  // Rows that the head has sent at all: no node has made more of them.
+  std::uint64_t rows_sent() const { return rows_sent_; }
   // Rows times layers that nodes have accounted for.
   double accounted() const { return accounted_; }
 
@@ -88,6 +91,7 @@ class Ledger {
     std::map<NodeId, std::size_t> owed;        // Batches that it has not accounted for.
     std::map<std::int64_t, Column> given;      // By boundary.
     std::map<std::int64_t, Column> made;
+    std::size_t rows_beside = 0;
   };
   // A batch that not everybody has accounted for.
   struct Open {
@@ -110,6 +114,8 @@ class Ledger {
   std::map<std::uint64_t, Account> accounts_;
   std::deque<Open> open_;  // In the order in which they were sent.
   std::vector<NodeId> contradicted_;
+  std::size_t rows_now_ = 0;  // Of all accounts.
+  std::uint64_t rows_sent_ = 0;
   double accounted_ = 0;
 };
 

@@ -93,6 +93,31 @@ TEST_F(LedgerTest, GuessesThatWereWrongAreReplaced) {
   EXPECT_EQ(works[0].given, (std::vector<std::uint64_t>{1, 2, 77}));
 }
 
+// What a node's log must have held at once, and what may have pushed it out.
+TEST_F(LedgerTest, RowsOfAllSequencesAreCounted) {
+  Send(0, 0, 4);
+  wire::Batch other;
+  other.epoch = kRoute.epoch;
+  other.step = 1;
+  other.last = 1;
+  other.dim = kDim;
+  other.runs = {{.sequence = 8, .begin = 0, .count = 10, .wanted = 1}};
+  ledger_.Sent(kRoute, other, std::vector<std::int32_t>(10), Hashes(0, 0, 10));
+  Send(2, 2, 1);  // Two guesses were wrong.
+  for (const NodeId node : {kFirst, kSecond}) {
+    Honest(node, 0, 0, 4);
+    Honest(node, 2, 2, 1);
+  }
+  EXPECT_EQ(ledger_.rows_sent(), 15U);
+  ASSERT_EQ(ledger_.WorkOn(7).size(), 2U);
+  EXPECT_EQ(ledger_.WorkOn(7)[1].rows_beside, 13U);
+  ledger_.Forget(8);
+  Send(3, 3, 1);
+  EXPECT_EQ(ledger_.rows_sent(), 16U);
+  for (const NodeId node : {kFirst, kSecond}) Honest(node, 3, 3, 1);
+  EXPECT_EQ(ledger_.WorkOn(7)[1].rows_beside, 13U);
+}
+
 TEST_F(LedgerTest, WhoSaysNothingIsNamed) {
   Send(0, 0, 4);
   Honest(kFirst, 0, 0, 4);

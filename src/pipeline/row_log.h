@@ -15,6 +15,9 @@
 
 namespace shoal::pipeline {
 
+// What a node keeps, and what the head may therefore expect of it.
+inline constexpr std::size_t kRowLogBytes = std::size_t{32} << 20U;
+
 class RowLog {
  public:
   // Keeps about so many bytes at most.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -79,6 +80,27 @@ TEST_F(AuditRunTest, APhoneThatFlipsABitInAHundredRowsIsFoundOut) {
   std::cout << caught << " of " << Seeds() << " found out, " << 100 * share
             << " % of the work computed again\n";
   EXPECT_GE(static_cast<double>(caught), 0.95 * static_cast<double>(Seeds()));
+}
+
+// What docs/security.md says of a phone that lies once in ten thousand tokens: a lie is found with
+// the probability of the audit.
+TEST_F(AuditRunTest, ARareLieIsFoundWithTheProbabilityOfAnAudit) {
+  if (Seeds() < 10) GTEST_SKIP() << "too few seeds for a probability";
+  constexpr double kAudit = 0.4;
+  std::size_t caught = 0;
+  std::size_t lies = 0;
+  for (std::uint64_t seed = 1; seed <= Seeds(); ++seed) {
+    const auto liar = static_cast<std::uint32_t>(seed % 4);
+    const AuditRunResult result =
+        Run({.seed = seed, .audit = kAudit, .liar = liar, .chance = 1e-4, .tokens_max = 10'000});
+    EXPECT_EQ(result.failure, "") << seed;
+    lies += result.lies;
+    caught += result.quarantined.size();
+  }
+  std::cout << caught << " of " << lies << " lies found, at " << kAudit << "\n";
+  ASSERT_GT(lies, 20U);
+  const double spread = std::sqrt(kAudit * (1 - kAudit) / static_cast<double>(lies));
+  EXPECT_NEAR(static_cast<double>(caught) / static_cast<double>(lies), kAudit, 3 * spread);
 }
 
 // Nobody who stands behind a liar is taken for it, however it lies.

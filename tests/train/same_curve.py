@@ -49,7 +49,10 @@ def main():
         worst = 0
         for kind, option in (("exact", ("--exact",)), ("rounded", ())):
             right = losses(f"{kind}_one", *option)
+            # What rounding alone does: nothing is shared out, only convolutions are others.
+            alone = ("one process, other kernels", (*option, "--backend", "portable"), ())
             for name, arguments, before in (
+                    *([alone] if kind == "rounded" else []),
                     ("mpirun -np 4", option, mpirun),
                     ("--workers 4", (*option, *workers), ()),
                     ("--workers 4, one at a third",
