@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "shoal/compute.h"
-#include "train/cluster/worker.h"
+#include "train/cluster/worker_host.h"
 
 namespace shoal {
 

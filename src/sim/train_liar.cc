@@ -7,7 +7,7 @@
 #include "collective/collective_frame.h"
 #include "sim/toy_learner.h"
 #include "train/cluster/revision.h"
-#include "train/cluster/worker.h"
+#include "train/cluster/worker_job.h"
 
 namespace shoal::sim {
 namespace {

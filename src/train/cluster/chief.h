@@ -16,28 +16,26 @@
 // Belongs to one event loop.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/seams.h"
 #include "base/status.h"
-#include "collective/communicator.h"
 #include "train/cluster/chief_round.h"
 #include "train/cluster/crew.h"
-#include "train/cluster/holders.h"
+#include "train/cluster/group_planner.h"
 #include "train/cluster/item_server.h"
 #include "train/cluster/keeper.h"
-#include "train/cluster/link_survey.h"
-#include "train/cluster/link_table.h"
+#include "train/cluster/link_measuring.h"
 #include "train/cluster/reduce_plan.h"
+#include "train/cluster/round_runner.h"
+#include "train/cluster/sample_dealer.h"
 #include "train/cluster/sample_pool.h"
 #include "wire/control.h"
 
@@ -53,7 +51,7 @@ struct ChiefOptions {
   std::function<void(const std::string&)> news = {};  // Lines for the operator; may be empty.
 };
 
-class Chief final : public NetworkEvents {
+class Chief final : public NetworkEvents, private RoundEvents {
  public:
   // All outlive it. Attaches itself to the network.
   Chief(const Seams& seams, ChiefOptions options, Keeper& keeper, ReadRecord read);
@@ -76,102 +74,59 @@ class Chief final : public NetworkEvents {
 
   // For operators and tests.
   std::int64_t iteration() const { return iteration_; }
-  std::uint64_t epoch() const { return epoch_; }
+  std::uint64_t epoch() const { return runner_.epoch(); }
   const Crew& crew() const { return crew_; }
-  const std::optional<ChiefRound>& round() const { return round_; }
 
  private:
   void OnControl(NodeId from, const Frame& frame);
   void OnTrain(NodeId from, const wire::pb::TrainToHead& message);
   void OnReady(NodeId from, const wire::pb::TrainReady& ready);
-  void OnDone(NodeId from, const wire::pb::TrainDone& done);
+  // It has lost somebody, or cannot do what it was told.
   void OnTrouble(NodeId from, const wire::pb::TrainTrouble& trouble);
-  void OnTried(NodeId from, const wire::pb::TrainTried& tried);
 
-  // Measures links of these nodes that were not tried before. False: there are none.
-  bool BeginSurvey(std::vector<NodeId> nodes);
-  void ContinueSurvey();
-  void EndSurvey();
-  // `from`, or the head itself, has done its part and hears nothing from the others.
-  void OnWaiting(NodeId from);
-  // Leaves out whoever has neither done its part nor waits.
-  void LeaveSlow();
+  // What the runner of rounds says.
+  void OnRoundDone() override;
+  void OnUnfit(NodeId node, const std::string& why) override;
+  void OnBlamed(const std::vector<NodeId>& nodes, const std::string& why) override;
+  void OnFailure(const Status& status) override { End(status); }
+  bool IsOver() const override { return over_; }
+  void Send(NodeId node, const wire::pb::TrainToNode& message) override;
+  void Say(const std::string& line) const override {
+    if (options_.news) options_.news(line);
+  }
 
   // Calls the next round, if there is none and one is possible.
   void Next();
-  bool Begin();
-  std::int64_t IterationsOfStep() const;
+  bool MayBegin() const;
+  // Those of these nodes that are not known, if that is wanted. False: nothing is to be done.
+  bool MeasureLinks(std::vector<NodeId> nodes);
+  void OnLinks(const std::string& line);
   void BeginSync(std::optional<NodeId> donor, std::vector<NodeId> receivers, bool keeper);
   void BeginAverage();
   void BeginStep(const std::map<NodeId, std::int64_t>& shares);
-  // Samples are dealt out in units of so many; shares count units.
-  std::int64_t unit() const {
-    return std::max(static_cast<std::int64_t>(options_.job.unit()), std::int64_t{1});
-  }
-  // Remembers who will have which record.
-  std::map<NodeId, std::vector<Sample>> DealOut(const std::vector<Sample>& samples,
-                                                const std::vector<std::int64_t>& shares,
-                                                const std::vector<NodeId>& nodes);
   void Call(ChiefRound round);
-  // Tells everybody in the round what to do, in a new epoch.
-  void Tell();
-  // How the group of a STEP adds up; says so if it is news.
-  const ReducePlan& PlanOf(std::vector<NodeId> members);
-  void WriteGroup(wire::pb::TrainGroup& out);
-  void JoinSync();
-  // Looks now and then whether the round goes on.
-  void Watch();
-  bool IsWaiting() const;
-  void MaybeCommit();
-  // Whether all have added up the same.
-  bool Agree();
-  void Commit();
   void CommitStep();
   void CommitSync();
   void Rollback();
 
-  // Not for some time, longer each time.
-  void Ban(NodeId node, const std::string& why);
   // `node` is not in step any more. Its part in the round, if any, is done by the others.
   void Leave(NodeId node);
-  void Refuse(NodeId node, const std::string& why);
   void End(const Status& status);
-  void Send(NodeId node, const wire::pb::TrainToNode& message);
-  void Say(const std::string& line) const {
-    if (options_.news) options_.news(line);
-  }
 
   const Seams seams_;
   const ChiefOptions options_;
   Keeper& keeper_;
   ItemServer items_;
   Crew crew_;
-  SamplePool pool_;
-  Holders holders_;
+  SampleDealer dealer_;
   std::size_t workers_first_;
-  std::optional<std::uint64_t> shape_;  // Of everybody's learner: that of the first.
-  std::vector<std::uint64_t> buckets_;  // Floats of each; the shape has them, too.
-
-  LinkTable links_;
-  std::optional<LinkSurvey> survey_;  // Under way.
-  Instant survey_begin_;
-  std::vector<NodeId> survey_nodes_;
-  std::map<std::uint64_t, LinkSurvey::Pair> trials_;  // Its pairs, by epoch.
-  std::optional<ReducePlan> plan_;                    // Of the last STEP's members.
-  std::string plan_line_;
-
-  std::uint64_t epoch_ = 0;
+  LinkMeasuring links_;
+  GroupPlanner planner_;
+  RoundRunner runner_;
   std::uint64_t rounds_ = 0;  // Called so far.
-  std::optional<ChiefRound> round_;
-  std::uint64_t committed_ = 0;                      // The last round that is, …
-  double committed_loss_ = 0;                        // … if it was a STEP, …
-  std::string committed_note_;                       // … if it was a SYNC.
-  std::unique_ptr<collective::Communicator> group_;  // Of a SYNC that the head is in.
-  Instant heard_;  // When the round last went on, as far as the head sees.
-
+  Committed committed_;
   std::int64_t iteration_ = 0;
   std::int64_t averaged_ = -1;  // The iteration of the last AVERAGE.
-  SamplePool kept_pool_;        // Of the keeper's state.
   bool keeper_busy_ = false;
   bool stopping_ = false;
   bool over_ = false;

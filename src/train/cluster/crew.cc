@@ -1,6 +1,7 @@
 #include "train/cluster/crew.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "wire/enrol.h"
 
@@ -9,6 +10,10 @@ namespace {
 
 // More than any device that trains with us takes.
 constexpr double kWattsMax = 100'000;
+// More than the largest network has at the smallest size that makes sense.
+constexpr int kBucketsMax = 1 << 16;
+constexpr Duration kBan = std::chrono::seconds(30);
+constexpr unsigned kBanDoublesMax = 4;
 
 }  // namespace
 
@@ -25,10 +30,32 @@ Mate* Crew::Find(NodeId node) {
   return found == mates_.end() ? nullptr : &found->second;
 }
 
+const Mate* Crew::Find(NodeId node) const {
+  const auto found = mates_.find(node);
+  return found == mates_.end() ? nullptr : &found->second;
+}
+
 std::string Crew::NameOf(NodeId node) const {
   const auto found = mates_.find(node);
   if (found != mates_.end() && !found->second.name.empty()) return found->second.name;
   return "node " + std::to_string(ToNumber(node));
+}
+
+Status Crew::OnReady(NodeId node, const wire::pb::TrainReady& ready) {
+  if (ready.buckets_size() > kBucketsMax) return {Code::kInvalidArgument, "has too many buckets"};
+  if (!shape_) {
+    shape_ = ready.shape();
+    buckets_.assign(ready.buckets().begin(), ready.buckets().end());
+  }
+  if (ready.shape() != *shape_) {
+    return {Code::kInvalidArgument,
+            "has built another network than the others: is it another version?"};
+  }
+  Mate& mate = mates_.at(node);
+  mate.state = Mate::State::kReady;
+  mate.samples_max = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(ready.samples_max(), std::uint64_t{1} << 30U));
+  return {};
 }
 
 void Crew::OnTelemetry(NodeId node, const wire::pb::Telemetry& telemetry) {
@@ -62,6 +89,29 @@ Result<std::map<NodeId, std::int64_t>> Crew::Deal(std::int64_t batch, Instant no
   std::map<NodeId, std::int64_t> result;
   for (const Share& share : shares_) result[share.node] = share.samples;
   return result;
+}
+
+void Crew::NoteQuarrel(NodeId a, NodeId b) {
+  conduct_[a].quarrels.insert(b);
+  conduct_[b].quarrels.insert(a);
+}
+
+NodeId Crew::MostToBlame(const std::map<NodeId, std::size_t>& accused) const {
+  const auto blame = [this](const auto& entry) {
+    const auto conduct = conduct_.find(entry.first);
+    const std::size_t quarrels = conduct == conduct_.end() ? 0 : conduct->second.quarrels.size();
+    return std::pair(quarrels, entry.second);
+  };
+  return std::max_element(accused.begin(), accused.end(),
+                          [&](const auto& a, const auto& b) { return blame(a) < blame(b); })
+      ->first;
+}
+
+Duration Crew::Ban(NodeId node, Instant now) {
+  Conduct& conduct = conduct_[node];
+  const Duration ban = kBan * (1U << std::min(conduct.bans++, kBanDoublesMax));
+  conduct.banned_until = now + ban;
+  return ban;
 }
 
 std::vector<NodeId> Crew::In(Mate::State state) const {

@@ -1,5 +1,5 @@
 // Crew: the nodes that the head of a training knows, what they said of themselves, how fast they
-// are, and how much of a batch each gets.
+// are, how much of a batch each gets, and who has to stay away for a while.
 //
 // Belongs to one event loop.
 #pragma once
@@ -38,21 +38,20 @@ struct Mate {
   bool watts_estimated = false;
 };
 
-// What is remembered of a node while it is gone.
-struct Conduct {
-  Instant banned_until{};
-  unsigned bans = 0;
-  std::set<NodeId> quarrels = {};  // Whom it accused, and who accused it.
-};
-
 class Crew {
  public:
   // Says hello, or says it again.
   Mate& Add(NodeId node, const wire::pb::NodeHello& hello);
   void Remove(NodeId node) { mates_.erase(node); }
   Mate* Find(NodeId node);
+  const Mate* Find(NodeId node) const;
   std::string NameOf(NodeId node) const;
-  Conduct& ConductOf(NodeId node) { return conduct_[node]; }
+
+  // It has built its learner, and can work from now on. kInvalidArgument: not with the others; the
+  // first that comes says what all must have. REQUIRES: it is in the crew.
+  Status OnReady(NodeId node, const wire::pb::TrainReady& ready);
+  // Floats of each bucket of everybody's learner.
+  const std::vector<std::uint64_t>& buckets() const { return buckets_; }
 
   void OnTelemetry(NodeId node, const wire::pb::Telemetry& telemetry);
 
@@ -60,14 +59,31 @@ class Crew {
   // kUnavailable: nobody could.
   Result<std::map<NodeId, std::int64_t>> Deal(std::int64_t batch, Instant now);
 
+  // The two have lost each other.
+  void NoteQuarrel(NodeId a, NodeId b);
+  // Of those who were accused so many times, whose fault it is: who is at odds with many, not those
+  // who are with it. REQUIRES: at least one.
+  NodeId MostToBlame(const std::map<NodeId, std::size_t>& accused) const;
+  // It gets nothing for some time, longer each time: for how long.
+  Duration Ban(NodeId node, Instant now);
+
   std::vector<NodeId> In(Mate::State state) const;
   const std::map<NodeId, Mate>& mates() const { return mates_; }
   std::map<NodeId, Mate>& mates() { return mates_; }
 
  private:
+  // What is remembered of a node while it is gone.
+  struct Conduct {
+    Instant banned_until{};
+    unsigned bans = 0;
+    std::set<NodeId> quarrels = {};  // Whom it accused, and who accused it.
+  };
+
   std::map<NodeId, Mate> mates_;
   std::map<NodeId, Conduct> conduct_;
-  std::vector<Share> shares_;  // As they were dealt last.
+  std::vector<Share> shares_;           // As they were dealt last.
+  std::optional<std::uint64_t> shape_;  // Of everybody's learner: that of the first.
+  std::vector<std::uint64_t> buckets_;  // The shape has them, too.
 };
 
 }  // namespace shoal::train

@@ -1,4 +1,5 @@
-// WorkerRound: where a worker stands in the round that is under way.
+// WorkerRound: where a worker stands in the round that is under way, and what follows from that.
+// Computes nothing, and dials nobody.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +37,6 @@ struct WorkerRound {
   collective::AllReduceOptions options;  // Of AVERAGE.
   std::vector<Reduction> plan;           // Of STEP.
   std::unique_ptr<collective::Communicator> group;
-  std::set<NodeId> neighbours;      // Whom the group's messages go to and come from.
-  Instant dialled;                  // When the first of them was dialled.
   Instant heard;                    // When the group last went on, as far as this node sees.
   std::size_t reductions = 0;       // Begun in this epoch …
   std::size_t reductions_done = 0;  // … and done.
@@ -50,11 +49,27 @@ struct WorkerRound {
   WorkerStep times;
 
   double SinceTold(Instant now) const { return ToSeconds(now - told); }
+
+  // Whom the group's messages go to and come from. REQUIRES: this node is in the group.
+  std::set<NodeId> GroupPeers() const;
+  // All that this node has to do is done; the step has so many parts.
+  bool IsWhole(std::size_t parts) const;
+  // The others have not gone on for far too long. REQUIRES: this node has nothing to compute.
+  bool StandsStill(Instant now) const;
 };
+
+// Whether a round that the head calls can follow on what this node holds: the weights that the head
+// thinks it has, or none if it gets them. `round`: the last; `in_step`: its weights are
+// everybody's.
+bool CanFollow(const wire::pb::TrainRound& message, const std::optional<WorkerRound>& round,
+               bool in_step, NodeId self);
 
 // Takes over what the message says about the group; makes its communicator if this node is in it.
 // kInvalidArgument: the message makes no sense for this learner.
 Status ReadGroup(const wire::pb::TrainRound& message, const Learner& learner, Clock& clock,
                  Network& network, WorkerRound& round);
+
+// What the head is told of a round that is whole.
+void WriteDone(const WorkerRound& round, Learner& learner, wire::pb::TrainDone& out);
 
 }  // namespace shoal::train

@@ -1,0 +1,74 @@
+// Goal: every sample is somebody's, the next step is what was announced, and what was lost or
+// undone is dealt out again.
+#include "train/cluster/sample_dealer.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+
+namespace shoal::train {
+namespace {
+
+constexpr std::array<NodeId, 2> kWorkers = {NodeId{2}, NodeId{3}};
+
+SampleDealer Dealer() {
+  wire::pb::TrainJob job;
+  job.set_batch(8);
+  job.set_unit(2);
+  job.set_records(64);
+  return {SamplePool(64, false, 0, {}), job};
+}
+
+std::set<std::int64_t> IndicesOf(const SampleDealer::Hands& hands) {
+  std::set<std::int64_t> indices;
+  for (const auto& [node, samples] : hands) {
+    for (const Sample& sample : samples) EXPECT_TRUE(indices.insert(sample.index).second);
+  }
+  return indices;
+}
+
+TEST(SampleDealerTest, SharesAreUnitsAndTheNextStepIsAnnounced) {
+  SampleDealer dealer = Dealer();
+  const std::array<std::int64_t, 2> shares = {3, 1};
+  const SampleDealer::Step first = dealer.Deal(shares, kWorkers);
+  EXPECT_EQ(first.samples.at(kWorkers[0]).size(), 6U);
+  EXPECT_EQ(first.samples.at(kWorkers[1]).size(), 2U);
+  EXPECT_EQ(IndicesOf(first.samples), (std::set<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+  const SampleDealer::Step second = dealer.Deal(shares, kWorkers);
+  EXPECT_EQ(second.samples, first.next) << "whoever fetched a record gets it";
+}
+
+TEST(SampleDealerTest, WhatIsGivenBackIsDealtOutFirst) {
+  SampleDealer dealer = Dealer();
+  const std::array<std::int64_t, 2> shares = {2, 2};
+  const SampleDealer::Step lost = dealer.Deal(shares, kWorkers);
+  dealer.Commit(lost.samples.at(kWorkers[0]));
+  dealer.GiveBack(lost.samples.at(kWorkers[1]));
+  const std::set<std::int64_t> again = IndicesOf(dealer.Deal(shares, kWorkers).samples);
+  for (const Sample& sample : lost.samples.at(kWorkers[1])) {
+    EXPECT_TRUE(again.contains(sample.index));
+  }
+  for (const Sample& sample : lost.samples.at(kWorkers[0])) {
+    EXPECT_FALSE(again.contains(sample.index));
+  }
+}
+
+TEST(SampleDealerTest, GoesBackToWhatTheKeeperHas) {
+  SampleDealer dealer = Dealer();
+  const std::array<std::int64_t, 2> shares = {2, 2};
+  const auto train = [&] {
+    const SampleDealer::Step step = dealer.Deal(shares, kWorkers);
+    for (const auto& [node, samples] : step.samples) dealer.Commit(samples);
+    return IndicesOf(step.samples);
+  };
+  const auto first = train();
+  EXPECT_EQ(dealer.Keep().next.position, 8U);
+  const auto second = train();
+  EXPECT_NE(first, second);
+  dealer.Rollback();
+  EXPECT_EQ(train(), second);
+}
+
+}  // namespace
+}  // namespace shoal::train
