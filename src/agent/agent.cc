@@ -219,6 +219,7 @@ void Agent::BeBusy() {
   if (busy_) return;
   busy_ = true;
   seams_.clock.Cancel(telemetry_timer_);
+  seams_.clock.Cancel(awake_timer_);  // Of the last time, if that was just now.
   TellTelemetry();
   StayAwake();
 }

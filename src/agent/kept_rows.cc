@@ -7,18 +7,12 @@
 #include "wire/batch.h"
 
 namespace shoal::agent {
-namespace {
-
-// Of rows that were made: 8,000 of a model of 2,048 numbers, some forty answers.
-constexpr std::size_t kLogBytesMax = std::size_t{32} << 20U;
-
-}  // namespace
 
 KeptRows::KeptRows(const Seams& seams, NodeId head, Tell tell)
     : seams_(seams),
       head_(head),
       tell_(std::move(tell)),
-      log_(std::make_shared<pipeline::RowLog>(kLogBytesMax)) {}
+      log_(std::make_shared<pipeline::RowLog>(pipeline::kRowLogBytes)) {}
 
 void KeptRows::TellGone(std::uint64_t audit) {
   wire::pb::ToHead message;

@@ -123,6 +123,7 @@ void Serving::OnBatch(wire::Batch batch) {
   if (!running_ || batch.epoch != running_->epoch || batch.stage != running_->stage) return;
   ++batches_in_;
   options_.on_batch();
+  if (!running_) return;  // Its battery turned out to be too hot.
   const std::shared_ptr<StageWork> work = MakeWork(std::move(batch));
   const Status submitted =
       seams_.executor.Submit({.tag = {.step = work->batch.step, .epoch = work->batch.epoch},

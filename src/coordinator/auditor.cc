@@ -251,8 +251,7 @@ void Auditor::OnRowsGone(NodeId from, std::uint64_t audit) {
 // others (pipeline/row_log.h): what this one shared it with while it ran, and what came since, must
 // fit. A node that was gone may have been started again, with an empty one.
 bool Auditor::MustBeKept(const Audit& audit) const {
-  const std::uint64_t rows =
-      audit.work.rows_beside + ledger_.rows_sent() - audit.ended.rows_sent;
+  const std::uint64_t rows = audit.work.rows_beside + ledger_.rows_sent() - audit.ended.rows_sent;
   return rows * model_.dim * sizeof(std::uint16_t) <= pipeline::kRowLogBytes &&
          !WasLostSince(audit.work.upstream, audit.ended.at);
 }

@@ -15,7 +15,8 @@
 
 namespace shoal::pipeline {
 
-// What a node keeps, and what the head may therefore expect of it.
+// What a node keeps, and what the head may therefore expect of it: 8,000 rows of a model of 2,048
+// numbers, some forty answers.
 inline constexpr std::size_t kRowLogBytes = std::size_t{32} << 20U;
 
 class RowLog {

@@ -34,11 +34,13 @@ void WorkerJob::OnOffer(const wire::pb::TrainOffer& offer) {
   fetcher_.Start(offer.job());
   if (training_ != nullptr && training_->id == offer.job()) {
     if (built_) return TellReady(training_->status);
+    if (building_) return;  // It will be told when that is done.
     if (training_->cache != nullptr) return Build();
   } else {
     training_ = std::make_shared<Training>();
     training_->id = offer.job();
     built_ = false;
+    building_ = false;
   }
   fetcher_.AskForJob();
 }
@@ -59,7 +61,7 @@ void WorkerJob::Build() {
   fetcher_.SetCache(training_->cache);
   const std::int64_t first = 0;
   if (!fetcher_.Want({&first, 1}).empty()) return;  // OnPiece comes back here.
-  Run(
+  building_ = Run(
       0, {},
       [host = &host_](Training& training) {
         auto learner = host->MakeLearner(training.job, training.cache);
@@ -67,6 +69,7 @@ void WorkerJob::Build() {
         if (learner.ok()) training.learner = *std::move(learner);
       },
       [this] {
+        building_ = false;
         built_ = true;
         TellReady(training_->status);
       });
@@ -98,6 +101,7 @@ void WorkerJob::OnHeadDown() {
 void WorkerJob::End() {
   training_.reset();
   built_ = false;
+  building_ = false;
 }
 
 // --- Records.
@@ -116,7 +120,7 @@ std::optional<std::int64_t> WorkerJob::OnPiece(const Frame& frame) {
     return {};
   }
   if (built_) return arrival->record;
-  if (training_->cache != nullptr && arrival->record == 0) Build();
+  if (training_->cache != nullptr && arrival->record == 0 && !building_) Build();
   return {};
 }
 
@@ -139,7 +143,7 @@ void WorkerJob::Submit(std::uint64_t round, Work work, UniqueFunction<Status(Lea
       std::move(done));
 }
 
-void WorkerJob::Run(std::uint64_t round, Work work, UniqueFunction<void(Training&)> run,
+bool WorkerJob::Run(std::uint64_t round, Work work, UniqueFunction<void(Training&)> run,
                     UniqueFunction<void()> done) {
   ++runs_;
   const Status status =
@@ -157,9 +161,10 @@ void WorkerJob::Run(std::uint64_t round, Work work, UniqueFunction<void(Training
                                     if (training == training_) done();
                                     if (runs_ == 0) hooks_.on_idle();
                                   }});
-  if (status.ok()) return;
+  if (status.ok()) return true;
   --runs_;
   hooks_.on_trouble(status);
+  return false;
 }
 
 }  // namespace shoal::train

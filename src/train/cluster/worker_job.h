@@ -82,7 +82,8 @@ class WorkerJob {
   void OnJob(const std::string& bytes);
   void Build();
   void TellReady(const Status& status);
-  void Run(std::uint64_t round, Work work, UniqueFunction<void(Training&)> run,
+  // False: it cannot be run, and on_trouble was told.
+  bool Run(std::uint64_t round, Work work, UniqueFunction<void(Training&)> run,
            UniqueFunction<void()> done);
 
   const Seams seams_;
@@ -90,6 +91,7 @@ class WorkerJob {
   const Hooks hooks_;
   ItemFetcher fetcher_;
   std::shared_ptr<Training> training_;
+  bool building_ = false;  // On the compute thread.
   bool built_ = false;
   std::size_t runs_ = 0;  // That were submitted and are not done.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
