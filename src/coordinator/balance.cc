@@ -5,107 +5,72 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <set>
 #include <utility>
 
 namespace shoal::coordinator {
 namespace {
 
 using pipeline::LayerRange;
-using pipeline::PlanCosts;
 using pipeline::PlanNode;
 using pipeline::RouteStage;
 using Stages = std::vector<RouteStage>;
 
-// What is better must take less than this share of what it is compared with.
-constexpr double kWorthwhile = 0.85;
-// So little worse is as good if fewer nodes change.
-constexpr double kAboutAsGood = 1.05;
+// What is better must take less than this share of what there is, beside what its moves count: a
+// new route costs every answer a pause.
+constexpr double kWorthwhile = 0.95;
 // A node is told to be slow if it takes so much longer than the usual one.
 constexpr double kRemarkable = 1.2;
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-struct Candidate {
-  Stages stages;
-  double cost = kNever;
-};
-
-const PlanNode* FindNode(const pipeline::PlanCluster& cluster, NodeId id) {
-  const auto found = std::find_if(cluster.nodes.begin(), cluster.nodes.end(),
-                                  [&](const PlanNode& node) { return node.id == id; });
-  return found == cluster.nodes.end() ? nullptr : &*found;
-}
-
-const LayerRange* RangeOf(const Stages& stages, NodeId node) {
-  const auto found = std::find_if(stages.begin(), stages.end(),
-                                  [&](const RouteStage& stage) { return stage.node == node; });
-  return found == stages.end() ? nullptr : &found->range;
-}
-
-// Nodes whose layers are others than before, in the order of the pipelines.
-std::vector<NodeId> Changed(const Stages& before, const Stages& after) {
-  std::vector<NodeId> changed;
-  for (const RouteStage& stage : before) {
-    const LayerRange* const range = RangeOf(after, stage.node);
-    if (range == nullptr || !(*range == stage.range)) changed.push_back(stage.node);
-  }
-  for (const RouteStage& stage : after) {
-    if (RangeOf(before, stage.node) == nullptr) changed.push_back(stage.node);
-  }
-  return changed;
-}
+// Of those that hold nothing, so many are considered.
+constexpr std::size_t kSparesTried = 2;
 
 class Balancer {
  public:
-  explicit Balancer(const BalanceCase& now) : now_(now), costs_(now.model, now.cluster) {}
+  explicit Balancer(const BalanceCase& now)
+      : now_(now), search_(now.model, now.cluster, now.wish, now.route, now.price) {}
 
-  std::optional<Stages> Run() const {
-    Candidate best = {now_.route, Cost(now_.route)};
-    if (!(best.cost < kNever)) return std::nullopt;
-    const auto consider = [&](Candidate found) {
-      if (found.cost < kWorthwhile * best.cost) best = std::move(found);
-    };
-    consider(BestCuts(now_.route, kWorthwhile * best.cost));
-    consider(WithOthers(kWorthwhile * best.cost));
-    consider(Anew());
-    if (best.stages == now_.route) return std::nullopt;
-    return std::move(best.stages);
+  std::optional<Stages> Run() {
+    const double cost = search_.Cost(now_.route);
+    if (!(cost < std::numeric_limits<double>::infinity())) return std::nullopt;
+    best_.priced = kWorthwhile * cost;
+    Consider(search_.Best(Seats(now_.route)));
+    for (const NodeId spare : Spares()) {
+      for (const std::size_t centre : Centres()) ConsiderAt(centre, spare);
+    }
+    ConsiderAnew();
+    if (best_.stages.empty() || best_.stages == now_.route) return std::nullopt;
+    return std::move(best_.stages);
   }
 
  private:
-  // What is to get less. For one answer it hardly matters where alike nodes are cut, for many at
-  // once it does: there both times count, as they do for the planner (PlanWish::slack).
-  double Cost(const Stages& stages) const {
-    if (now_.wish.objective != pipeline::Objective::kTimePerToken) {
-      return ObjectiveSeconds(now_.model, now_.cluster, now_.wish, stages).value_or(kNever);
-    }
-    const auto predicted = Predict(now_.model, now_.cluster, now_.wish, stages);
-    if (!predicted || !(predicted->tokens_per_second_8 > 0)) return kNever;
-    return predicted->seconds_per_token / predicted->tokens_per_second_8;
+  void Consider(PricedRoute route) {
+    if (route.priced < best_.priced) best_ = std::move(route);
   }
 
-  bool Fits(const Stages& stages) const {
-    return std::all_of(stages.begin(), stages.end(), [&](const RouteStage& stage) {
-      const PlanNode* const node = FindNode(now_.cluster, stage.node);
-      return node != nullptr && costs_.Bytes(stage.range) <= node->memory_bytes &&
-             costs_.Trusted(static_cast<std::size_t>(node - now_.cluster.nodes.data()),
-                            stage.range);
-    });
+  // With a given number of stages nobody is left out.
+  bool may_be_empty() const { return now_.wish.stages == 0; }
+
+  std::vector<Seat> Seats(const Stages& stages) const {
+    std::vector<Seat> seats;
+    for (const RouteStage& stage : stages) seats.push_back({stage.node, may_be_empty()});
+    return seats;
   }
-  bool Allowed(const Stages& stages) const {
-    const std::vector<NodeId> changed = Changed(now_.route, stages);
-    return std::all_of(changed.begin(), changed.end(), [&](NodeId node) {
-      const LayerRange* const before = RangeOf(now_.route, node);
-      const LayerRange* const after = RangeOf(stages, node);
-      const bool more = after != nullptr && (before == nullptr || after->size() > before->size());
-      return now_.may_move(node, more);
-    });
+
+  // The spare beside a stage, or if their number is given, in its place.
+  void ConsiderAt(std::size_t stage, NodeId spare) {
+    std::vector<Seat> seats = Seats(now_.route);
+    if (may_be_empty()) {
+      seats.insert(seats.begin() + static_cast<std::ptrdiff_t>(stage), {spare, true});
+    } else {
+      seats[stage].node = spare;
+    }
+    Consider(search_.Best(seats));
   }
 
   double Seconds(const RouteStage& stage) const {
-    const PlanNode* const node = FindNode(now_.cluster, stage.node);
+    const auto node = std::find_if(now_.cluster.nodes.begin(), now_.cluster.nodes.end(),
+                                   [&](const PlanNode& n) { return n.id == stage.node; });
     double sum = 0;
-    for (std::int64_t i = stage.range.first; node != nullptr && i < stage.range.end; ++i) {
+    for (std::int64_t i = stage.range.first; i < stage.range.end; ++i) {
       sum += LayerSeconds(now_.model.layers[static_cast<std::size_t>(i)], node->speeds, 1);
     }
     return sum;
@@ -113,10 +78,10 @@ class Balancer {
 
   // Stages from which layers may have to go, or where they could: the slowest, and those with the
   // slowest and the fastest node.
-  std::vector<std::size_t> Centres(const Stages& stages) const {
+  std::vector<std::size_t> Centres() const {
     std::vector<double> whole;
     std::vector<double> layer;
-    for (const RouteStage& stage : stages) {
+    for (const RouteStage& stage : now_.route) {
       whole.push_back(Seconds(stage));
       layer.push_back(whole.back() / static_cast<double>(stage.range.size()));
     }
@@ -134,127 +99,49 @@ class Balancer {
     return centres;
   }
 
-  // `stages` with other cuts between those from the first to the one before the last; nothing if
-  // there are none.
-  std::optional<Stages> CutBetween(const Stages& stages, std::size_t first,
-                                   std::size_t last) const {
-    const std::int64_t begin = stages[first].range.first;
-    const std::int64_t end = stages[last - 1].range.end;
-    pipeline::PlanModel part = now_.model;
-    part.layers.assign(now_.model.layers.begin() + begin, now_.model.layers.begin() + end);
-    part.trusted_ends = 0;  // Those of a part are not those of the model: Fits looks.
-    const auto cut = Recut(part, now_.cluster, now_.wish,
-                           {stages.begin() + static_cast<std::ptrdiff_t>(first),
-                            stages.begin() + static_cast<std::ptrdiff_t>(last)});
-    if (!cut) return std::nullopt;
-    Stages all = stages;
-    for (std::size_t i = first; i < last; ++i) {
-      const LayerRange& range = (*cut)[i - first].range;
-      all[i].range = {begin + range.first, begin + range.end};
-    }
-    return all;
-  }
-
-  // The best that moved cuts give, if that is below `limit`; of those that are about as good the
-  // one with the fewest neighbours. Never: there is none that is allowed.
-  Candidate BestCuts(const Stages& stages, double limit) const {
-    const std::optional<Stages> all = CutBetween(stages, 0, stages.size());
-    if (!all) return {};
-    // What all cuts together do not give, some of them will not.
-    const double least = Cost(*all);
-    if (!(least < limit)) return {};
-    Candidate best;
-    const auto consider = [&](Stages found) {
-      const double cost = Cost(found);
-      if (cost < best.cost && Fits(found) && Allowed(found)) best = {std::move(found), cost};
-      return best.cost <= kAboutAsGood * least;
-    };
-    if (consider(stages)) return best;
-    const std::vector<std::size_t> centres = Centres(stages);
-    for (std::size_t reach = 1; reach < stages.size(); reach *= 2) {
-      for (const std::size_t centre : centres) {
-        const std::size_t low = centre - std::min(centre, reach);
-        const std::size_t high = std::min(stages.size() - 1, centre + reach);
-        for (const auto& [first, last] :
-             {std::pair(low, centre), std::pair(centre, high), std::pair(low, high)}) {
-          if (first == last) continue;
-          std::optional<Stages> cut = CutBetween(stages, first, last + 1);
-          if (cut && consider(*std::move(cut))) return best;
-        }
-      }
-    }
-    consider(*all);
-    return best;
-  }
-
-  // A spare in the place of a node, a spare more, or a node less, if that is below `limit`.
-  Candidate WithOthers(double limit) const {
-    Candidate best;
-    const auto consider = [&](const Stages& stages) {
-      Candidate found = BestCuts(stages, std::min(limit, best.cost));
-      if (found.cost < best.cost) best = std::move(found);
-    };
-    const std::optional<NodeId> spare = FastestSpare();
-    for (const std::size_t centre : Centres(now_.route)) {
-      if (spare) {
-        Stages exchanged = now_.route;
-        exchanged[centre].node = *spare;
-        consider(exchanged);
-        if (now_.wish.stages == 0) consider(WithOneMore(centre, *spare));
-      }
-      if (now_.route.size() > std::max<std::size_t>(now_.wish.stages, 1)) {
-        consider(WithOneLess(centre));
-      }
-    }
-    return best;
-  }
-
-  // `spare` gets half of what the stage has, if that can be halved.
-  Stages WithOneMore(std::size_t stage, NodeId spare) const {
-    Stages stages = now_.route;
-    const LayerRange range = stages[stage].range;
-    const std::int64_t middle = range.first + range.size() / 2;
-    if (middle == range.first) return stages;
-    stages[stage].range.end = middle;
-    stages.insert(stages.begin() + static_cast<std::ptrdiff_t>(stage) + 1,
-                  {spare, {middle, range.end}});
-    return stages;
-  }
-
-  // A neighbour gets what the stage has.
-  Stages WithOneLess(std::size_t stage) const {
-    Stages stages = now_.route;
-    const LayerRange range = stages[stage].range;
-    stages.erase(stages.begin() + static_cast<std::ptrdiff_t>(stage));
-    if (stage > 0) {
-      stages[stage - 1].range.end = range.end;
-    } else {
-      stages[0].range.first = range.first;
-    }
-    return stages;
-  }
-
-  std::optional<NodeId> FastestSpare() const {
-    std::optional<NodeId> fastest;
-    double speed = 0;
+  // The fastest of those that may get something.
+  std::vector<NodeId> Spares() const {
+    std::vector<const PlanNode*> nodes;
     for (const PlanNode& node : now_.cluster.nodes) {
-      if (node.avoid || RangeOf(now_.route, node.id) != nullptr || !now_.may_move(node.id, true))
-        continue;
-      if (node.speeds.weight_bytes_per_second <= speed) continue;
-      speed = node.speeds.weight_bytes_per_second;
-      fastest = node.id;
+      if (node.avoid || RangeOf(now_.route, node.id) != nullptr) continue;
+      if (std::isfinite(now_.price(node.id, true))) nodes.push_back(&node);
     }
-    return fastest;
+    std::stable_sort(nodes.begin(), nodes.end(), [](const PlanNode* a, const PlanNode* b) {
+      return a->speeds.weight_bytes_per_second > b->speeds.weight_bytes_per_second;
+    });
+    std::vector<NodeId> spares;
+    for (const PlanNode* node : nodes) {
+      if (spares.size() < kSparesTried) spares.push_back(node->id);
+    }
+    return spares;
   }
 
-  Candidate Anew() const {
+  // As the planner has it, and with its nodes in the present order: that moves less.
+  void ConsiderAnew() {
     const auto plan = PlanPipelines(now_.model, now_.cluster, now_.wish);
-    if (!plan.ok() || !Allowed(plan->replicas.front().stages)) return {};
-    return {plan->replicas.front().stages, Cost(plan->replicas.front().stages)};
+    if (!plan.ok()) return;
+    const Stages& anew = plan->replicas.front().stages;
+    std::vector<NodeId> added;
+    for (const RouteStage& stage : anew) {
+      if (RangeOf(now_.route, stage.node) == nullptr) added.push_back(stage.node);
+    }
+    std::vector<Seat> seats;
+    for (const RouteStage& stage : now_.route) {
+      if (RangeOf(anew, stage.node) != nullptr) {
+        seats.push_back({stage.node, false});
+      } else if (!added.empty()) {
+        seats.push_back({added.back(), false});
+        added.pop_back();
+      }
+    }
+    for (const NodeId node : added) seats.push_back({node, false});
+    Consider(search_.Best(seats));
+    Consider(search_.Price(anew));
   }
 
   const BalanceCase& now_;
-  const PlanCosts costs_;
+  const MoveSearch search_;
+  PricedRoute best_;
 };
 
 std::string Name(NodeId node) { return "node " + std::to_string(ToNumber(node)); }

@@ -1,19 +1,18 @@
 // Balance: whether layers of a pipeline that runs should move because nodes are faster or slower
 // than it was made for, and which. Pure.
 //
-// What moves least is preferred: first cuts between nodes that are there, of as few neighbours as
-// will do; then a node more, one less, or a spare in the place of one; then all anew. Each must
-// take a good deal less than the one before it, and the first a good deal less than what there is:
-// a move costs every answer a pause.
+// Tried are other cuts between the nodes that are there, a spare more or in the place of one, one
+// less, and all anew. What is chosen takes the least, with every node whose layers change at its
+// price, and a good deal less than what there is: a move costs every answer a pause.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/node_id.h"
+#include "coordinator/move_search.h"
 #include "pipeline/planner.h"
 #include "pipeline/replica.h"
 
@@ -26,8 +25,7 @@ struct BalanceCase {
   std::vector<pipeline::RouteStage> route;  // That runs.
   // How many times as long as promised nodes take, as far as that is known. For the reason only.
   std::map<NodeId, double> slowness;
-  // Whether a node's layers may change, and whether it may get more of them.
-  std::function<bool(NodeId, bool more)> may_move;
+  MovePrice price;
 };
 
 struct BalanceMove {

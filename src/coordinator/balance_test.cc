@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <limits>
 
 namespace shoal::coordinator {
 namespace {
@@ -13,6 +13,8 @@ using pipeline::Objective;
 using pipeline::RouteStage;
 
 constexpr double kSpeed = 10e9;
+constexpr double kPrice = 0.005;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Layers of 100 MB, nodes that take 10 ms for each, and a millisecond to everywhere.
 BalanceCase Make(std::size_t layers, std::size_t nodes, std::size_t in_use, Objective objective) {
@@ -35,7 +37,7 @@ BalanceCase Make(std::size_t layers, std::size_t nodes, std::size_t in_use, Obje
                          {static_cast<std::int64_t>(i * share),
                           static_cast<std::int64_t>(i + 1 < in_use ? (i + 1) * share : layers)}});
   }
-  now.may_move = [](NodeId, bool) { return true; };
+  now.price = [](NodeId, bool) { return kPrice; };
   return now;
 }
 
@@ -145,11 +147,11 @@ TEST(BalanceTest, SparesThatFailedAreNotTried) {
 TEST(BalanceTest, WhoMayNotMoveDoesNot) {
   BalanceCase now = Make(24, 3, 3, Objective::kThroughput);
   Slow(now, 1, 3);
-  now.may_move = [](NodeId node, bool) { return node != NodeId{2}; };
+  now.price = [](NodeId node, bool) { return node != NodeId{2} ? kPrice : kNever; };
   const auto move = Balance(now);
   ASSERT_TRUE(move.has_value());
   EXPECT_EQ(move->moved, (Ids{NodeId{3}, NodeId{4}}));
-  now.may_move = [](NodeId node, bool) { return node != NodeId{3}; };
+  now.price = [](NodeId node, bool) { return node != NodeId{3} ? kPrice : kNever; };
   EXPECT_FALSE(Balance(now).has_value());
 }
 

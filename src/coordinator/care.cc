@@ -110,8 +110,8 @@ std::string NodeCare::Judge(Instant now, std::optional<int> minute) {
   const Demand* const hardest = Hardest();
   verdict_.state = hardest != nullptr ? hardest->state : CareState::kFree;
   verdict_.why = hardest != nullptr ? hardest->why : "";
-  verdict_.duty =
-      rules_.duty.value_or(1) * (verdict_.state == CareState::kThrottled ? kThrottledDuty : 1);
+  // Also while others get the layers of one that rests.
+  verdict_.duty = rules_.duty.value_or(1) * (demands_[kLow].latch.on() ? kThrottledDuty : 1);
   return verdict_.state == before ? "" : Describe(before, was);
 }
 

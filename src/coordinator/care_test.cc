@@ -72,6 +72,7 @@ TEST_F(NodeCareTest, ABatteryThatEmptiesIsThrottledThenRests) {
   Pass(kSecond);
   EXPECT_EQ(state(), CareState::kDrained);
   EXPECT_EQ(care_.verdict().why, "battery 9 %, below 10 %");
+  EXPECT_EQ(care_.verdict().duty, 0.5) << "also while others get its layers";
   Battery(0.14, true);
   Pass(10 * kMinute);
   EXPECT_EQ(state(), CareState::kDrained) << "it would be empty again in no time";

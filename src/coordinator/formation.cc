@@ -139,7 +139,7 @@ void Formation::OnResting(NodeId node, bool at_once) {
   if (!is_prepared && (!Needs(node) || (forming_ && !at_once))) return;
   const std::string news = Name(node) + " must rest";
   const Means means = events_.GetMeans();
-  const bool others = Repair(model_.Costs(), means.cluster, means.wish, {}).ok();
+  const bool others = Repair(model_.Costs(), means.cluster, means.wish, {}, means.price).ok();
   if (Needs(node) && (at_once || !others)) return Break(news);
   Form(Start::kAsItIs, news);
 }
@@ -227,7 +227,8 @@ void Formation::Form(Start start, const std::string& why) {
                                       : forming_            ? forming_->stages
                                                             : replica_.route().stages;
   const Means means = events_.GetMeans();
-  Result<std::vector<RouteStage>> placed = Repair(model_.Costs(), means.cluster, means.wish, old);
+  Result<std::vector<RouteStage>> placed =
+      Repair(model_.Costs(), means.cluster, means.wish, old, means.price, means.layer_price);
   forming_.reset();
   if (!placed.ok()) {
     if (running()) return;
@@ -260,6 +261,9 @@ void Formation::Form(Start start, const std::string& why) {
 void Formation::Prepare(std::vector<RouteStage> stages, const std::string& why) {
   ready_.clear();
   loaded_.clear();
+  if (!replica_.route().stages.empty()) {
+    events_.OnMoves(Changed(replica_.route().stages, stages));
+  }
   forming_ = {.epoch = events_.NextEpoch(), .stages = std::move(stages)};
   progress_at_ = seams_.clock.Now();
   Predict();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/seams.h"
+#include "coordinator/move_search.h"
 #include "coordinator/pause_log.h"
 #include "coordinator/roster.h"
 #include "pipeline/layer_server.h"
@@ -46,6 +47,9 @@ struct ModelPlan {
 struct Means {
   pipeline::PlanCluster cluster;
   pipeline::PlanWish wish;
+  // When somebody is gone.
+  MovePrice price;
+  LayerPrice layer_price;
 };
 
 // Nodes that come together are taken together, which saves most of them a move; a running pipeline
@@ -66,6 +70,8 @@ class FormationEvents {
   virtual void OnUnfit(NodeId node, const Status& why) = 0;
   // For those who read along: one line.
   virtual void OnNews(const std::string& line) = 0;
+  // These will have other layers than in the route that runs, or that ran last.
+  virtual void OnMoves(const std::vector<NodeId>& nodes) = 0;
 };
 
 class Formation {

@@ -75,6 +75,8 @@ void Line::OnFormationState(const std::string& /*why_waiting*/) { events_.OnLine
 
 void Line::OnUnfit(NodeId node, const Status& why) { events_.OnUnfit(node, why); }
 
+void Line::OnMoves(const std::vector<NodeId>& nodes) { events_.OnMoves(nodes); }
+
 void Line::OnNews(const std::string& line) {
   events_.OnNews("replica " + std::to_string(number_) + ": " + line);
 }

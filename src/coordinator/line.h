@@ -34,6 +34,7 @@ class LineEvents {
   virtual void OnLineState() = 0;
   virtual void OnUnfit(NodeId node, const Status& why) = 0;
   virtual void OnNews(const std::string& line) = 0;
+  virtual void OnMoves(const std::vector<NodeId>& nodes) = 0;
   virtual Means MeansOf(const Line& line) const = 0;
   virtual std::uint64_t NextEpoch() = 0;
 };
@@ -88,6 +89,7 @@ class Line final : private pipeline::ReplicaEvents, private FormationEvents {
   void OnFormationState(const std::string& why_waiting) override;
   void OnUnfit(NodeId node, const Status& why) override;
   void OnNews(const std::string& line) override;
+  void OnMoves(const std::vector<NodeId>& nodes) override;
 
   const std::size_t number_;
   const std::size_t positions_;  // That every stage has room for.

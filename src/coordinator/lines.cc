@@ -1,6 +1,7 @@
 #include "coordinator/lines.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -21,6 +22,10 @@ constexpr Duration kBalanceAfterChange = std::chrono::seconds(10);
 constexpr Duration kBalanceAfterRefusal = std::chrono::minutes(1);
 // What is believed of nodes that rest is forgotten without anybody saying so.
 constexpr Duration kBalanceInterval = std::chrono::minutes(10);
+// What a repair waits for layers that a node has not on its flash is set against the time until
+// something else happens: on a good Wi-Fi, and with phones as they are.
+constexpr double kLoadBytesPerSecond = 50e6;
+constexpr Duration kRepairLasts = std::chrono::minutes(10);
 
 }  // namespace
 
@@ -210,10 +215,10 @@ void Lines::BalanceLine(Line& line) {
                        .wish = means.wish,
                        .route = line.replica().route().stages,
                        .slowness = {},
-                       .may_move = [&](NodeId node, bool more) {
-                         if (budget_.Allows(node, more, now)) return true;
-                         BalanceSoon(kBalanceAfterRefusal);
-                         return false;
+                       .price = [&](NodeId node, bool more) {
+                         const double price = budget_.Price(node, more, now);
+                         if (!std::isfinite(price)) BalanceSoon(kBalanceAfterRefusal);
+                         return price;
                        }};
   for (const pipeline::PlanNode& node : today.cluster.nodes) {
     if (const std::optional<double> slowness = world_.roster.Slowness(node.id, now)) {
@@ -222,7 +227,6 @@ void Lines::BalanceLine(Line& line) {
   }
   std::optional<BalanceMove> move = Balance(today);
   if (!move) return;
-  for (const NodeId node : move->moved) budget_.Spend(node, now);
   line.formation().Prepare(std::move(move->stages), move->why);
 }
 
@@ -288,9 +292,24 @@ void Lines::OnUnfit(NodeId node, const Status& why) { events_.OnUnfit(node, why)
 
 void Lines::OnNews(const std::string& line) { events_.OnNews(line); }
 
+void Lines::OnMoves(const std::vector<NodeId>& nodes) {
+  for (const NodeId node : nodes) {
+    if (world_.roster.Find(node) != nullptr) budget_.Spend(node, world_.seams.clock.Now());
+  }
+}
+
 Means Lines::MeansOf(const Line& line) const {
-  return {world_.roster.Candidates(world_.seams.clock.Now(), TakenByOthers(&line)),
-          WishBeside(lines_.size() - 1)};
+  const Instant now = world_.seams.clock.Now();
+  return {world_.roster.Candidates(now, TakenByOthers(&line)), WishBeside(lines_.size() - 1),
+          [this, now](NodeId node, bool more) { return budget_.PriceOfRepair(node, more, now); },
+          [this](NodeId node, std::int64_t layer) { return PriceOfLayer(node, layer); }};
+}
+
+double Lines::PriceOfLayer(NodeId node, std::int64_t layer) const {
+  const wire::pb::LayerFile& file = world_.model.layers[static_cast<std::size_t>(layer)];
+  const Member* const member = world_.roster.Find(node);
+  if (member == nullptr || member->layers.contains(file.sha256())) return 0;
+  return static_cast<double>(file.bytes()) / kLoadBytesPerSecond / ToSeconds(kRepairLasts);
 }
 
 }  // namespace shoal::coordinator

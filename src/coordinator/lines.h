@@ -84,7 +84,9 @@ class Lines final : private LineEvents {
   void OnLineState() override;
   void OnUnfit(NodeId node, const Status& why) override;
   void OnNews(const std::string& line) override;
+  void OnMoves(const std::vector<NodeId>& nodes) override;
   Means MeansOf(const Line& line) const override;
+  double PriceOfLayer(NodeId node, std::int64_t layer) const;
 
   // Who has `node`; nullptr: nobody.
   Line* Owner(NodeId node) const;

@@ -6,102 +6,78 @@
 namespace shoal::coordinator {
 namespace {
 
-using pipeline::LayerRange;
-using pipeline::PlanCosts;
+using pipeline::PlanCluster;
 using pipeline::PlanNode;
+using pipeline::PlanWish;
 using pipeline::RouteStage;
+using Stages = std::vector<RouteStage>;
 
-const PlanNode* FindNode(const PlanCosts& costs, NodeId id) {
-  const std::vector<PlanNode>& nodes = costs.cluster().nodes;
-  const auto found =
-      std::find_if(nodes.begin(), nodes.end(), [&](const PlanNode& n) { return n.id == id; });
-  return found == nodes.end() ? nullptr : &*found;
+// Of those that hold nothing, so many are considered for each place.
+constexpr std::size_t kSparesTried = 3;
+
+bool IsWilling(const PlanCluster& cluster, NodeId id) {
+  return std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
+                     [&](const PlanNode& node) { return node.id == id && !node.avoid; });
 }
 
-bool Fits(const PlanCosts& costs, NodeId id, const LayerRange& range) {
-  const PlanNode* node = FindNode(costs, id);
-  return node != nullptr && costs.Bytes(range) <= node->memory_bytes &&
-         costs.Trusted(static_cast<std::size_t>(node - costs.cluster().nodes.data()), range);
+// The fastest first.
+std::vector<NodeId> Spares(const PlanCluster& cluster, const Stages& old) {
+  std::vector<const PlanNode*> nodes;
+  for (const PlanNode& node : cluster.nodes) {
+    if (!node.avoid && RangeOf(old, node.id) == nullptr) nodes.push_back(&node);
+  }
+  std::stable_sort(nodes.begin(), nodes.end(), [](const PlanNode* a, const PlanNode* b) {
+    return a->speeds.weight_bytes_per_second > b->speeds.weight_bytes_per_second;
+  });
+  std::vector<NodeId> spares;
+  for (const PlanNode* node : nodes) spares.push_back(node->id);
+  return spares;
 }
 
-double Speed(const PlanNode& node) { return node.speeds.weight_bytes_per_second; }
-
-// Gives [lost.first, lost.end) to a spare or to neighbours. False: nobody has room.
-bool Fill(const PlanCosts& costs, const LayerRange& lost, std::vector<RouteStage>& stages) {
-  const auto at = std::find_if(stages.begin(), stages.end(),
-                               [&](const RouteStage& s) { return s.range.first >= lost.end; });
-  const PlanNode* best = nullptr;
-  for (const PlanNode& node : costs.cluster().nodes) {
-    const bool used = std::any_of(stages.begin(), stages.end(),
-                                  [&](const RouteStage& s) { return s.node == node.id; });
-    if (used || node.avoid || !Fits(costs, node.id, lost)) continue;
-    if (best == nullptr || Speed(node) > Speed(*best)) best = &node;
+// Who remains, in the old order, and some of the spares where somebody is gone: `each` in a place,
+// or as many as there are.
+std::vector<Seat> Seats(const PlanCluster& cluster, const Stages& old,
+                        const std::vector<NodeId>& spares, std::size_t each,
+                        bool spares_may_be_empty) {
+  std::vector<std::vector<NodeId>> before(old.size());  // Spares before the next that remains.
+  std::vector<std::size_t> gaps;
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    if (IsWilling(cluster, old[i].node)) continue;
+    if (i == 0 || IsWilling(cluster, old[i - 1].node)) gaps.push_back(i);
   }
-  if (best != nullptr) {
-    stages.insert(at, {best->id, lost});
-    return true;
+  for (std::size_t i = 0; i < std::min(spares.size(), each * gaps.size()); ++i) {
+    before[gaps[i % gaps.size()]].push_back(spares[i]);
   }
-  RouteStage* const before = at == stages.begin() ? nullptr : &*(at - 1);
-  RouteStage* const after = at == stages.end() ? nullptr : &*at;
-  // Both get some, the faster one more; if only one has room, all.
-  std::int64_t to_before = 0;
-  if (before != nullptr && after != nullptr) {
-    const PlanNode* a = FindNode(costs, before->node);
-    const PlanNode* b = FindNode(costs, after->node);
-    if (a != nullptr && b != nullptr) {
-      const double all =
-          static_cast<double>(lost.size() + before->range.size() + after->range.size());
-      const double wish =
-          all * Speed(*a) / (Speed(*a) + Speed(*b)) - static_cast<double>(before->range.size());
-      to_before = std::clamp<std::int64_t>(static_cast<std::int64_t>(wish + 0.5), 0, lost.size());
-    }
-  } else if (before != nullptr) {
-    to_before = lost.size();
+  std::vector<Seat> seats;
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    for (const NodeId spare : before[i]) seats.push_back({spare, spares_may_be_empty});
+    if (IsWilling(cluster, old[i].node)) seats.push_back({old[i].node, false});
   }
-  const auto fits = [&](std::int64_t give) {
-    const bool left =
-        give == 0 ||
-        (before != nullptr && Fits(costs, before->node, {before->range.first, lost.first + give}));
-    const bool right =
-        give == lost.size() ||
-        (after != nullptr && Fits(costs, after->node, {lost.first + give, after->range.end}));
-    return left && right;
-  };
-  for (std::int64_t off = 0; off <= lost.size(); ++off) {
-    for (const std::int64_t give : {to_before - off, to_before + off}) {
-      if (give < 0 || give > lost.size() || !fits(give)) continue;
-      if (give > 0) before->range.end = lost.first + give;
-      if (give < lost.size()) after->range.first = lost.first + give;
-      return true;
-    }
-  }
-  return false;
+  return seats;
 }
 
 }  // namespace
 
-Result<std::vector<RouteStage>> Repair(const pipeline::PlanModel& model,
-                                       const pipeline::PlanCluster& cluster,
-                                       const pipeline::PlanWish& wish,
-                                       const std::vector<RouteStage>& old) {
-  const PlanCosts costs(model, cluster);
-  std::vector<RouteStage> stages;
-  std::vector<LayerRange> lost;
-  for (const RouteStage& stage : old) {
-    const PlanNode* node = FindNode(costs, stage.node);
-    if (node != nullptr && !node->avoid) {
-      stages.push_back(stage);
-    } else if (!lost.empty() && lost.back().end == stage.range.first) {
-      lost.back().end = stage.range.end;
-    } else {
-      lost.push_back(stage.range);
+Result<Stages> Repair(const pipeline::PlanModel& model, const PlanCluster& cluster,
+                      const PlanWish& wish, const Stages& old, const MovePrice& price,
+                      const LayerPrice& layer_price) {
+  const auto left = std::count_if(old.begin(), old.end(), [&](const RouteStage& stage) {
+    return IsWilling(cluster, stage.node);
+  });
+  if (left > 0 && left == std::ssize(old)) return old;
+  if (left > 0) {
+    const MoveSearch search(model, cluster, wish, old, price, layer_price);
+    std::vector<NodeId> spares = Spares(cluster, old);
+    PricedRoute best;
+    // If so many stages were asked for, spares make up for those who are gone.
+    for (std::size_t i = 0; wish.stages > 0 && i < std::min(spares.size(), kSparesTried); ++i) {
+      PricedRoute route = search.Best(Seats(cluster, old, spares, 1, false));
+      if (route.priced < best.priced) best = std::move(route);
+      std::rotate(spares.begin(), spares.begin() + 1, spares.end());
     }
+    if (best.stages.empty()) best = search.Best(Seats(cluster, old, spares, kSparesTried, true));
+    if (!best.stages.empty()) return std::move(best.stages);
   }
-  const bool repaired =
-      !stages.empty() && std::all_of(lost.begin(), lost.end(), [&](const LayerRange& range) {
-        return Fill(costs, range, stages);
-      });
-  if (repaired) return stages;
   SHOAL_ASSIGN_OR_RETURN(pipeline::ClusterPlan plan, PlanPipelines(model, cluster, wish));
   return std::move(plan.replicas.front().stages);
 }

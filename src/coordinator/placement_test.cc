@@ -39,8 +39,10 @@ PlanNode Node(NodeId id, std::uint64_t layers, double speed = 1) {
 
 const Stages kOld = {{kA, {0, 4}}, {kB, {4, 8}}, {kC, {8, 12}}};
 
+double SamePrice(NodeId /*node*/, bool /*more*/) { return 0.005; }
+
 Result<Stages> TryRepair(const std::vector<PlanNode>& nodes) {
-  return Repair(Model(), {.nodes = nodes, .links = {}, .head = {}}, {}, kOld);
+  return Repair(Model(), {.nodes = nodes, .links = {}, .head = {}}, {}, kOld, SamePrice);
 }
 
 Stages Repaired(const std::vector<PlanNode>& nodes) {
@@ -64,12 +66,58 @@ TEST(RepairTest, ASpareTakesWhatWasLost) {
 
 TEST(RepairTest, OfTheSparesTheFastestThatHasRoomIsTaken) {
   EXPECT_EQ(
-      Repaired({Node(kA, 4), Node(kC, 4), Node(kD, 4), Node(kE, 4, 2), Node(NodeId{7}, 3, 9)}),
+      Repaired({Node(kA, 4), Node(kC, 4), Node(kD, 4, 0.5), Node(kE, 4, 2), Node(NodeId{7}, 0, 9)}),
       (Stages{{kA, {0, 4}}, {kE, {4, 8}}, {kC, {8, 12}}}));
 }
 
+TEST(RepairTest, ASlowSpareIsNotGivenWhatNeighboursDoBetter) {
+  EXPECT_EQ(Repaired({Node(kA, 12), Node(kC, 12), Node(kD, 12, 0.1)}),
+            (Stages{{kA, {0, 6}}, {kC, {6, 12}}}));
+  // Nobody else has room.
+  EXPECT_EQ(Repaired({Node(kA, 4), Node(kC, 4), Node(kD, 12, 0.1)}),
+            (Stages{{kA, {0, 4}}, {kD, {4, 8}}, {kC, {8, 12}}}));
+}
+
+TEST(RepairTest, ASpareTooSmallTakesAPart) {
+  EXPECT_EQ(Repaired({Node(kA, 4), Node(kC, 6), Node(kD, 2)}),
+            (Stages{{kA, {0, 4}}, {kD, {4, 6}}, {kC, {6, 12}}}));
+}
+
+TEST(RepairTest, TwoSparesTakeWhatIsTooMuchForOne) {
+  EXPECT_EQ(Repaired({Node(kC, 4), Node(kD, 4), Node(kE, 4)}).size(), 3U);
+}
+
+TEST(RepairTest, WhoHasMovedALotIsSparedIfOthersWillDo) {
+  const auto tired = [](NodeId node, bool) { return node == kA ? 0.5 : 0.005; };
+  const auto stages = Repair(
+      Model(), {.nodes = {Node(kA, 12), Node(kC, 12)}, .links = {}, .head = {}}, {}, kOld, tired);
+  ASSERT_TRUE(stages.ok());
+  EXPECT_EQ(*stages, (Stages{{kA, {0, 4}}, {kC, {4, 12}}}));
+}
+
+TEST(RepairTest, OfAlikeSparesTheOneThatHasTheLayersIsTaken) {
+  const pipeline::PlanCluster cluster = {
+      .nodes = {Node(kA, 12), Node(kC, 12), Node(kD, 4), Node(kE, 4)}, .links = {}, .head = {}};
+  for (const NodeId has_them : {kD, kE}) {
+    const auto stages =
+        Repair(Model(), cluster, {.stages = 3}, kOld, SamePrice,
+               [&](NodeId node, std::int64_t) { return node == has_them ? 0 : 0.02; });
+    ASSERT_TRUE(stages.ok());
+    EXPECT_EQ(*stages, (Stages{{kA, {0, 4}}, {has_them, {4, 8}}, {kC, {8, 12}}}));
+  }
+}
+
+TEST(RepairTest, ANumberOfStagesThatWasAskedForIsKept) {
+  const pipeline::PlanWish wish = {.stages = 3};
+  const auto stages = Repair(
+      Model(), {.nodes = {Node(kA, 12), Node(kC, 12), Node(kD, 12, 0.1)}, .links = {}, .head = {}},
+      wish, kOld, SamePrice);
+  ASSERT_TRUE(stages.ok());
+  EXPECT_EQ(stages->size(), 3U);
+}
+
 TEST(RepairTest, EachOfSeveralLossesGetsASpareOfItsOwn) {
-  EXPECT_EQ(Repaired({Node(kB, 4), Node(kD, 12, 2), Node(kE, 12)}),
+  EXPECT_EQ(Repaired({Node(kB, 4), Node(kD, 12), Node(kE, 12)}),
             (Stages{{kD, {0, 4}}, {kB, {4, 8}}, {kE, {8, 12}}}));
 }
 
@@ -88,9 +136,10 @@ TEST(RepairTest, NeighboursTakeNoMoreThanTheyHaveRoomFor) {
   EXPECT_EQ(Repaired({Node(kA, 12), Node(kC, 4)}), (Stages{{kA, {0, 8}}, {kC, {8, 12}}}));
 }
 
-TEST(RepairTest, AnEndHasOneNeighbour) {
-  EXPECT_EQ(Repaired({Node(kB, 8), Node(kC, 8)}), (Stages{{kB, {0, 8}}, {kC, {8, 12}}}));
-  EXPECT_EQ(Repaired({Node(kA, 8), Node(kB, 8)}), (Stages{{kA, {0, 4}}, {kB, {4, 12}}}));
+TEST(RepairTest, AnEndHasOneNeighbourThatPassesSomeOn) {
+  EXPECT_EQ(Repaired({Node(kB, 8), Node(kC, 8)}), (Stages{{kB, {0, 6}}, {kC, {6, 12}}}));
+  EXPECT_EQ(Repaired({Node(kB, 8), Node(kC, 4)}), (Stages{{kB, {0, 8}}, {kC, {8, 12}}}));
+  EXPECT_EQ(Repaired({Node(kA, 4), Node(kB, 8)}), (Stages{{kA, {0, 4}}, {kB, {4, 12}}}));
 }
 
 TEST(RepairTest, OneToAvoidLosesItsLayersToASpareAndIsNoSpareItself) {

@@ -35,6 +35,11 @@ Member* Roster::Find(NodeId node) {
   return found == members_.end() ? nullptr : &found->second;
 }
 
+const Member* Roster::Find(NodeId node) const {
+  const auto found = members_.find(node);
+  return found == members_.end() ? nullptr : &found->second;
+}
+
 bool Roster::IsAvoided(NodeId node, Instant now) const {
   const auto found = avoid_.find(node);
   return found != avoid_.end() && now < found->second;

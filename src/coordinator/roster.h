@@ -39,6 +39,7 @@ class Roster {
   // Forgets it, and what is known about its links.
   void Left(NodeId node);
   Member* Find(NodeId node);
+  const Member* Find(NodeId node) const;
   const std::map<NodeId, Member>& members() const { return members_; }
   std::map<NodeId, Member>& members() { return members_; }
 

@@ -16,7 +16,7 @@ class SpeedBelief {
   static constexpr double kTolerance = 1.2;
   static constexpr Duration kPersists = std::chrono::seconds(2);
   // … and less, if it is so on the average of a minute, as heat is.
-  static constexpr double kLittle = 1.08;
+  static constexpr double kLittle = 1.05;
   static constexpr Duration kAverage = std::chrono::minutes(1);
   // After so long without work it may have cooled, or its owner may have stopped playing with it.
   static constexpr Duration kForgetAfter = std::chrono::hours(3);

@@ -60,8 +60,8 @@ TEST_F(SpeedBeliefTest, ALittleIsBelievedAfterAMinute) {
 
 TEST_F(SpeedBeliefTest, VeryLittleIsNothing) {
   Say(1, std::chrono::seconds(5));
-  EXPECT_EQ(Say(1.07, std::chrono::minutes(5)), 0);
-  EXPECT_EQ(Say(0.94, std::chrono::minutes(5)), 0);
+  EXPECT_EQ(Say(1.04, std::chrono::minutes(5)), 0);
+  EXPECT_EQ(Say(0.96, std::chrono::minutes(5)), 0);
   EXPECT_EQ(Believed(), 1);
 }
 

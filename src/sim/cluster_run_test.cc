@@ -76,7 +76,7 @@ TEST(ClusterRun, LayersLeaveAPhoneThatGetsSlow) {
     EXPECT_LE(result.balanced, 3 * options.nodes);
     balanced += result.balanced;
   }
-  EXPECT_GE(balanced, 4U);
+  EXPECT_GE(balanced, 3U);
   std::cout << "layers moved " << balanced << " times\n";
 }
 

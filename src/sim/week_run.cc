@@ -16,6 +16,7 @@
 #include "base/network.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "coordinator/care.h"
 #include "coordinator/lines.h"
 #include "kernels/revision.h"
 #include "llm/model_config_text.h"
@@ -32,8 +33,11 @@ using pipeline::RouteStage;
 
 constexpr Duration kStep = std::chrono::seconds(10);
 constexpr Duration kFormingStep = std::chrono::seconds(1);  // While layers travel.
+constexpr Duration kJudgeInterval = std::chrono::seconds(5);
 // The oracle plans so often, and whenever a phone comes or goes; heat takes longer.
 constexpr Duration kOracleInterval = std::chrono::minutes(5);
+// A phone that gets layers so soon after it came back gets them for that reason.
+constexpr Duration kJustCome = std::chrono::minutes(2);
 // What a new route costs all answers: 1.5 s was the longest pause of real processes that were
 // killed (README).
 constexpr double kPauseSeconds = 1.5;
@@ -74,21 +78,6 @@ class NoLayers final : public pipeline::LayerStore {
               UniqueFunction<void(Status)>) override {}
 };
 
-class BatteryCare final : public WeekCare {
- public:
-  Verdict Judge(const wire::pb::Telemetry& telemetry, Instant /*now*/) override {
-    const double level = telemetry.battery_level();
-    const bool charging = telemetry.charging();
-    rests_ = rests_ ? level < 0.15 : level < 0.10 && !charging;
-    throttled_ = !charging && level < (throttled_ ? 0.25 : 0.20);
-    return {.rests = rests_, .duty = throttled_ ? 0.5 : 1.0};
-  }
-
- private:
-  bool rests_ = false;
-  bool throttled_ = false;
-};
-
 // The phones as they are, worked by one who decides. Links and days are the same for all who do;
 // heat and batteries follow from what is done with them.
 class Shelf {
@@ -96,7 +85,7 @@ class Shelf {
   struct Phone {
     NodeId id{};
     WeekPhone body;
-    std::unique_ptr<WeekCare> care;
+    coordinator::NodeCare care;
     bool rests = false;
     double duty = 1;
     double load = 0;  // Of its time, at work.
@@ -113,7 +102,7 @@ class Shelf {
       phone.hottest = 0.4 + 0.6 * random.Unit();
       phones_.push_back({.id = NodeId{i + 2},
                          .body = WeekPhone(phone, Random(options.seed, 0x9803E + i)),
-                         .care = options.care ? options.care() : std::make_unique<BatteryCare>()});
+                         .care = {}});
     }
   }
 
@@ -135,10 +124,21 @@ class Shelf {
     const double hour = std::fmod(ToSeconds(now.since_origin) / 3600, 24);
     const bool was = phone.body.reachable();
     phone.body.Pass(span, hour, phone.load);
-    const WeekCare::Verdict verdict = phone.care->Judge(Says(phone), now);
+    if (phone.body.reachable()) Judge(phone, span, now);
+    const coordinator::CareVerdict& verdict = phone.care.verdict();
+    const bool rests = coordinator::Rests(verdict.state);
     phone.duty = verdict.duty;
-    return std::exchange(phone.rests, verdict.rests) != verdict.rests ||
-           was != phone.body.reachable();
+    return std::exchange(phone.rests, rests) != rests || was != phone.body.reachable();
+  }
+
+  // Judges as often as NodeCare is to be: of a longer gap it would believe only a part.
+  static void Judge(Phone& phone, Duration span, Instant now) {
+    const wire::pb::Telemetry telemetry = Says(phone);
+    for (Duration passed{0}; passed < span;) {
+      passed = std::min(passed + kJudgeInterval, span);
+      phone.care.OnTelemetry(telemetry, now + passed);
+      phone.care.Judge(now + passed, std::nullopt);
+    }
   }
 
   // The phones that may work, as fast as they are.
@@ -280,12 +280,12 @@ class Week final : private coordinator::LinesEvents {
                        instant);
     }
     member->resting = phone.rests;
-    if (phone.rests == rested) return;
-    if (phone.rests) {
-      lines_->OnDraining(phone.id);
-    } else {
+    if (rested && !phone.rests) {
+      came_[phone.id] = now();
       lines_->OnArrived();
     }
+    // Every time: what was to take its layers may have gone, too.
+    if (phone.rests) lines_->OnResting(phone.id, /*at_once=*/false);
   }
 
   void ComeOrGo(const Shelf::Phone& phone) {
@@ -293,12 +293,16 @@ class Week final : private coordinator::LinesEvents {
       roster_.Left(phone.id);
       return lines_->OnLost(phone.id, clock_.Now(), {Code::kUnavailable, "Wi-Fi"});
     }
+    came_[phone.id] = now();
     roster_.Arrived(phone.id, clock_.Now());
     coordinator::Member& member = *roster_.Find(phone.id);
     member.greeted = true;
     member.resting = phone.rests;
     member.hello.set_arithmetic(kernels::kKernelRevision);
     member.hello.set_memory_bytes(kPhoneBytes);
+    for (const std::int64_t layer : flash_[phone.id].layers) {
+      member.layers.insert(plan_.layers[static_cast<std::size_t>(layer)].sha256());
+    }
     const pipeline::PlanSpeeds& speeds = phone.body.options().speeds;
     member.hello.mutable_profile()->set_weight_bytes_per_second(speeds.weight_bytes_per_second);
     member.hello.mutable_profile()->set_operations_per_second(speeds.operations_per_second);
@@ -342,8 +346,8 @@ class Week final : private coordinator::LinesEvents {
     if (epoch_ != 0) {
       for (const Shelf::Phone& phone : shelf_.phones()) {
         if (Holds(held_, phone.id) == Holds(held, phone.id)) continue;
-        ++result_.moves;
-        if (for_speed_) NoteMoveForSpeed(phone.id);
+        ++result_.changes;
+        if (!ByItself(phone)) NoteMove(phone.id);
       }
     }
     held_ = std::move(held);
@@ -359,11 +363,18 @@ class Week final : private coordinator::LinesEvents {
     return {found->second.first, found->second.end};
   }
 
-  void NoteMoveForSpeed(NodeId node) {
+  // Whether its layers change because it is away, rests, or has just come back and gets its first.
+  bool ByItself(const Shelf::Phone& phone) {
+    if (!phone.body.reachable() || phone.rests) return true;
+    const auto came = came_.extract(phone.id);
+    return !came.empty() && now() - came.mapped() < kJustCome;
+  }
+
+  void NoteMove(NodeId node) {
     std::deque<Duration>& moves = moves_[node];
     moves.push_back(now());
     while (now() - moves.front() > std::chrono::hours(1)) moves.pop_front();
-    ++result_.moves_for_speed;
+    ++result_.moves;
     result_.moves_hour_max = std::max<std::uint64_t>(result_.moves_hour_max, moves.size());
   }
 
@@ -392,11 +403,6 @@ class Week final : private coordinator::LinesEvents {
     result_.failure = "node " + std::to_string(ToNumber(node)) + " is unfit: " + why.ToString();
   }
   void OnNews(const std::string& text) override {
-    // The reason for a route that is being prepared; see coordinator/balance.h.
-    if (text.find("; epoch ") != std::string::npos) {
-      for_speed_ = text.find("as long as it promised") != std::string::npos ||
-                   text.find("can be spread better") != std::string::npos;
-    }
     if (!options_.news) return;
     std::array<char, 32> stamp{};
     (void)std::snprintf(stamp.data(), stamp.size(), "[%7.3f h] ", ToSeconds(now()) / 3600);
@@ -428,8 +434,8 @@ class Week final : private coordinator::LinesEvents {
   std::map<NodeId, Flash> flash_;
   std::map<NodeId, pipeline::LayerRange> held_;
   std::map<NodeId, std::deque<Duration>> moves_;  // In the last hour.
+  std::map<NodeId, Duration> came_;               // When its link came back, or its rest was over.
   std::uint64_t epoch_ = 0;
-  bool for_speed_ = false;  // The last route was prepared only for speed.
   double pause_seconds_ = 0;
   WeekResult result_;
 };
@@ -438,14 +444,14 @@ class Week final : private coordinator::LinesEvents {
 
 std::string WeekResult::ToString() const {
   std::array<char, 320> text{};
-  (void)std::snprintf(
-      text.data(), text.size(),
-      "%.1f %% of the oracle's tokens, %.2f million; %zu routes, %zu moves of nodes, "
-      "%zu for speed, of these at most %zu of one in an hour; down for %.2f h; the "
-      "emptiest battery at work %.1f %%",
-      100 * share(), tokens * 1e-6, static_cast<std::size_t>(epochs),
-      static_cast<std::size_t>(moves), static_cast<std::size_t>(moves_for_speed),
-      static_cast<std::size_t>(moves_hour_max), down_hours, 100 * battery_least);
+  (void)std::snprintf(text.data(), text.size(),
+                      "%.1f %% of the oracle's tokens, %.2f million; %zu routes; layers of a node "
+                      "changed %zu times, %zu of them not by its own coming, going or resting, of "
+                      "one node at most %zu in an hour; down for %.2f h; the emptiest battery at "
+                      "work %.2f %%",
+                      100 * share(), tokens * 1e-6, static_cast<std::size_t>(epochs),
+                      static_cast<std::size_t>(changes), static_cast<std::size_t>(moves),
+                      static_cast<std::size_t>(moves_hour_max), down_hours, 100 * battery_least);
   return text.data();
 }
 

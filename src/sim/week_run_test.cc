@@ -10,8 +10,9 @@
 namespace shoal::sim {
 namespace {
 
-// A phone must stop at 10 %, and works until others have its layers.
-constexpr double kFloor = 0.09;
+// A phone must stop at 10 %, works until others have its layers, half of the time, and says so
+// every ten seconds: that is 0.23 % of its battery a minute.
+constexpr double kFloor = 0.098;
 
 std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
   const char* const value = std::getenv(name);
@@ -31,7 +32,7 @@ TEST(WeekRun, NearlyWhatAnOracleGives) {
     std::cout << "seed " << seed << ": " << result.ToString() << "\n";
     EXPECT_EQ(result.failure, "");
     EXPECT_GE(result.share(), 0.9);
-    EXPECT_LT(result.moves_hour_max, 6U);
+    EXPECT_LT(result.moves_hour_max, 6U) << "for whatever reason but its own coming and going";
     EXPECT_GE(result.battery_least, kFloor);
     EXPECT_GT(result.epochs, 7U) << "something happened";
   }
