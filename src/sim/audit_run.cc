@@ -179,7 +179,7 @@ class HeadProgram final : public Program {
     options.wait_max = std::chrono::hours(1);
     options.model.wish.stages = run.stages;
     options.model.wish.replicas_max = 1;
-    options.replica.guesses = 2;
+    options.replica.guesses = run.guesses;
     options.audit = run.audit;
     options.news = std::move(news);
     options.on_quarantine = [&witness](NodeId node, const std::string& /*evidence*/) {

@@ -26,6 +26,7 @@ struct AuditRunOptions {
   std::uint32_t nodes = 5;  // Beside the head, which is node 1.
   std::size_t stages = 4;
   double audit = 0.2;
+  std::size_t guesses = 2;  // Rows of wrong ones do no harm, and nobody looks at them.
   std::optional<std::uint32_t> liar =
       std::nullopt;  // A node's number, from 0; none: all are honest.
   Lie lie = Lie::kResults;

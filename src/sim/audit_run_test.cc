@@ -92,7 +92,7 @@ TEST_F(AuditRunTest, ARareLieIsFoundWithTheProbabilityOfAnAudit) {
   for (std::uint64_t seed = 1; seed <= Seeds(); ++seed) {
     const auto liar = static_cast<std::uint32_t>(seed % 4);
     const AuditRunResult result =
-        Run({.seed = seed, .audit = kAudit, .liar = liar, .chance = 5e-4});
+        Run({.seed = seed, .audit = kAudit, .guesses = 0, .liar = liar, .chance = 5e-4});
     EXPECT_EQ(result.failure, "") << seed;
     lies += result.lies;
     caught += result.quarantined.size();
