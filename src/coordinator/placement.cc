@@ -14,6 +14,9 @@ using Stages = std::vector<RouteStage>;
 
 // Of those that hold nothing, so many are considered for each place.
 constexpr std::size_t kSparesTried = 3;
+// Who must move has moved so much, as a share of what the route costs, that somebody else is looked
+// for.
+constexpr double kDear = 0.5;
 
 bool IsWilling(const PlanCluster& cluster, NodeId id) {
   return std::any_of(cluster.nodes.begin(), cluster.nodes.end(),
@@ -35,7 +38,7 @@ std::vector<NodeId> Spares(const PlanCluster& cluster, const Stages& old) {
 }
 
 // Who remains, in the old order, and some of the spares where somebody is gone: `each` in a place,
-// or as many as there are.
+// or as many as there are. A spare that had a place leaves it.
 std::vector<Seat> Seats(const PlanCluster& cluster, const Stages& old,
                         const std::vector<NodeId>& spares, std::size_t each,
                         bool spares_may_be_empty) {
@@ -51,7 +54,8 @@ std::vector<Seat> Seats(const PlanCluster& cluster, const Stages& old,
   std::vector<Seat> seats;
   for (std::size_t i = 0; i < old.size(); ++i) {
     for (const NodeId spare : before[i]) seats.push_back({spare, spares_may_be_empty});
-    if (IsWilling(cluster, old[i].node)) seats.push_back({old[i].node, false});
+    const bool leaves = std::count(spares.begin(), spares.end(), old[i].node) > 0;
+    if (!leaves && IsWilling(cluster, old[i].node)) seats.push_back({old[i].node, false});
   }
   return seats;
 }
@@ -76,6 +80,16 @@ Result<Stages> Repair(const pipeline::PlanModel& model, const PlanCluster& clust
       std::rotate(spares.begin(), spares.begin() + 1, spares.end());
     }
     if (best.stages.empty()) best = search.Best(Seats(cluster, old, spares, kSparesTried, true));
+    const bool dear = best.stages.empty() || best.priced > (1 + kDear) * best.cost;
+    if (dear && wish.stages == 0) {
+      for (const RouteStage& stage : old) {
+        if (!IsWilling(cluster, stage.node)) continue;
+        spares.insert(spares.begin(), stage.node);
+        PricedRoute route = search.Best(Seats(cluster, old, spares, kSparesTried, true));
+        if (route.priced < best.priced) best = std::move(route);
+        spares.erase(spares.begin());
+      }
+    }
     if (!best.stages.empty()) return std::move(best.stages);
   }
   SHOAL_ASSIGN_OR_RETURN(pipeline::ClusterPlan plan, PlanPipelines(model, cluster, wish));

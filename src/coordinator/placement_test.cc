@@ -95,6 +95,22 @@ TEST(RepairTest, WhoHasMovedALotIsSparedIfOthersWillDo) {
   EXPECT_EQ(*stages, (Stages{{kA, {0, 4}}, {kC, {4, 12}}}));
 }
 
+// The neighbour of a lost end takes its layers, unless somebody from elsewhere takes the place.
+TEST(RepairTest, SomebodyChangesPlacesForOneWhoHasMovedTooOften) {
+  const Stages old = {{kA, {0, 3}}, {kB, {3, 6}}, {kC, {6, 9}}, {kD, {9, 12}}};
+  const pipeline::PlanCluster cluster = {
+      .nodes = {Node(kA, 6), Node(kB, 6), Node(kC, 6)}, .links = {}, .head = {}};
+  for (const NodeId tired : {kA, kB, kC}) {
+    const auto stages = Repair(Model(), cluster, {}, old, [&](NodeId node, bool /*more*/) {
+      return node == tired ? 10 : 0.005;
+    });
+    ASSERT_TRUE(stages.ok());
+    const pipeline::LayerRange* const kept = RangeOf(*stages, tired);
+    ASSERT_NE(kept, nullptr);
+    EXPECT_EQ(*kept, *RangeOf(old, tired));
+  }
+}
+
 TEST(RepairTest, OfAlikeSparesTheOneThatHasTheLayersIsTaken) {
   const pipeline::PlanCluster cluster = {
       .nodes = {Node(kA, 12), Node(kC, 12), Node(kD, 4), Node(kE, 4)}, .links = {}, .head = {}};
