@@ -73,7 +73,7 @@ void Agent::OnPeerUp(NodeId peer) {
 
 void Agent::OnPeerDown(NodeId peer, const Status& why) {
   up_.erase(peer);
-  round_trips_.erase(peer);
+  round_trips_.Forget(peer);
   server_.OnPeerDown(peer);
   serving_.OnPeerDown(peer, why);
   auditing_.OnPeerDown(peer);
@@ -137,7 +137,7 @@ void Agent::OnControl(NodeId from, const Frame& frame) {
     const Instant sent = {Duration(static_cast<Duration::rep>(message->pong()))};
     const Duration trip = seams_.clock.Now() - sent;
     // A peer that makes up numbers is no nearer for it.
-    if (trip >= Duration{0} && trip < std::chrono::minutes(1)) round_trips_[from] = trip;
+    if (trip >= Duration{0} && trip < std::chrono::minutes(1)) round_trips_.Add(from, trip);
     return;
   }
   if (message->has_ping()) {
@@ -236,7 +236,7 @@ void Agent::TellTelemetry() {
   if (const std::optional<double> slowness = serving_.Slowness(); slowness && busy_) {
     telemetry.set_slowness(*slowness);
   }
-  for (const auto& [peer, trip] : round_trips_) {
+  for (const auto& [peer, trip] : round_trips_.Usual()) {
     wire::pb::RoundTrip& entry = *telemetry.add_round_trips();
     entry.set_node(ToNumber(peer));
     entry.set_milliseconds(ToMilliseconds(trip));

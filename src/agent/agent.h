@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +17,7 @@
 #include "agent/heat_guard.h"
 #include "agent/news.h"
 #include "agent/probe.h"
+#include "agent/round_trips.h"
 #include "agent/sensor_check.h"
 #include "agent/serving.h"
 #include "base/parallel.h"
@@ -114,7 +114,7 @@ class Agent final : public NetworkEvents {
   bool busy_ = false;  // Batches come.
   SensorCheck sensor_check_;
   HeatGuard heat_guard_;
-  std::map<NodeId, Duration> round_trips_;  // The last ones.
+  RoundTrips round_trips_;
 };
 
 }  // namespace shoal::agent

@@ -12,6 +12,9 @@ namespace {
 // Nodes say these themselves. Far above any device; what is made of more is no number in the end.
 constexpr double kSpeedMax = 1e15;
 constexpr double kRoundTripMax = 60'000;
+// Seconds, one way, of a link that is not known yet. Less is not believed either: what differs
+// below is the schedulers' doing, and moves no layers.
+constexpr double kLatencyMin = 0.5e-3;
 
 // What has not been measured is slow.
 double Known(double speed) { return speed > 0 && speed <= kSpeedMax ? speed : 1; }
@@ -82,9 +85,10 @@ pipeline::PlanCluster Roster::Candidates(Instant now, const std::set<NodeId>& ta
     node.speeds.operations_per_second = Known(profile.operations_per_second()) / slowness;
     node.avoid = IsAvoided(id, now);
     node.trusted = member.trusted;
+    node.latency = kLatencyMin;
     for (const wire::pb::RoundTrip& trip : member.telemetry.round_trips()) {
       if (!(trip.milliseconds() >= 0 && trip.milliseconds() <= kRoundTripMax)) continue;
-      const double one_way = trip.milliseconds() / 2000;
+      const double one_way = std::max(trip.milliseconds() / 2000, kLatencyMin);
       const NodeId peer{trip.node()};
       if (peer == kHeadNode) {
         node.latency = one_way;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "agent/agent.h"
@@ -19,7 +20,6 @@ namespace shoal::sim {
 namespace {
 
 constexpr NodeId kHead{1};
-constexpr std::size_t kAtOnce = 3;  // Answers.
 
 class NoProbe final : public agent::Probe {
  public:
@@ -31,6 +31,7 @@ struct Witness {
   std::vector<NodeId> quarantined;
   std::size_t tokens = 0;
   std::size_t lies = 0;
+  std::map<std::uint64_t, std::set<std::size_t>> wrong_rows;  // Positions of each answer.
   std::size_t failed = 0;
   std::string failure;
   bool over = false;  // Nothing more is asked.
@@ -43,11 +44,18 @@ class Spoiler {
       : chance_(chance), random_(seed, 0x11E), witness_(witness) {}
 
   void Spoil(wire::Batch& batch) {
-    for (std::size_t row = 0; row * batch.dim < batch.rows.size(); ++row) {
-      if (!random_.Chance(chance_)) continue;
-      batch.rows[row * batch.dim + random_.Below(batch.dim)] ^=
-          static_cast<std::uint16_t>(1U << random_.Below(10));
-      ++witness_.lies;
+    std::size_t row = 0;
+    for (const wire::Run& run : batch.runs) {
+      for (std::size_t i = 0; i < run.count && row * batch.dim < batch.rows.size(); ++i, ++row) {
+        // The row of a wrong guess is replaced by the right token's.
+        std::set<std::size_t>& wrong = witness_.wrong_rows[run.sequence];
+        wrong.erase(run.begin + i);
+        if (!random_.Chance(chance_)) continue;
+        batch.rows[row * batch.dim + random_.Below(batch.dim)] ^=
+            static_cast<std::uint16_t>(1U << random_.Below(10));
+        ++witness_.lies;
+        wrong.insert(run.begin + i);
+      }
     }
   }
 
@@ -190,7 +198,7 @@ class HeadProgram final : public Program {
     coordinator_ = std::make_unique<coordinator::Coordinator>(
         Seams{around.clock, around.network, around.executor, around.random}, std::move(options),
         std::make_shared<pipeline::HeadModel>(*std::move(head), serial_), layers_, store);
-    for (std::size_t i = 0; i < kAtOnce; ++i) {
+    for (std::size_t i = 0; i < run.at_once; ++i) {
       clock_.CallAfter(std::chrono::milliseconds(10 + 50 * i), [this] { AskNext(); });
     }
   }
@@ -286,6 +294,7 @@ AuditRunResult RunAudits(const AuditRunOptions& options, const ToyModel& model,
   AuditRunResult result;
   result.tokens = witness.tokens;
   result.lies = witness.lies;
+  for (const auto& [answer, rows] : witness.wrong_rows) result.spoiled += rows.empty() ? 0 : 1;
   witness.over = true;
   if (!ended) witness.failure = "answers have stopped";
   // Audits of the last answers, and answers that are made again.

@@ -26,6 +26,7 @@ struct AuditRunOptions {
   std::uint32_t nodes = 5;  // Beside the head, which is node 1.
   std::size_t stages = 4;
   double audit = 0.2;
+  std::size_t at_once = 3;  // Answers.
   std::size_t guesses = 2;  // Rows of wrong ones do no harm, and nobody looks at them.
   std::optional<std::uint32_t> liar =
       std::nullopt;  // A node's number, from 0; none: all are honest.
@@ -42,6 +43,7 @@ struct AuditRunResult {
   std::uint64_t voided = 0;         // and that were not finished.
   double share = 0;                 // Of all work: what was computed again.
   std::size_t lies = 0;             // Rows that were wrong, until then.
+  std::size_t spoiled = 0;          // Answers with such, not counting rows of wrong guesses.
   std::size_t failed = 0;           // Answers whose askers were told that they were wrong.
 };
 
