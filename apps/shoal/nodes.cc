@@ -100,7 +100,7 @@ void AddSet(CLI::App& command, const std::shared_ptr<NodesOptions>& options) {
       ->type_name("FROM-UNTIL");
   command
       .add_option("--floor", options->floor_percent,
-                  "It rests when its battery is below, and is spared 10 % earlier")
+                  "It rests when its battery is at that, and is spared 10 % earlier")
       ->type_name("PERCENT");
   command.add_flag("--clear", options->clear, "The rest is as for all nodes again");
   command.callback([options] { ExitOnError(Set(*options)); });

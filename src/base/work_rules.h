@@ -34,7 +34,7 @@ struct WorkRules {
   std::optional<double> duty = {};  // Of the time, how much it may compute at most: 0.01 to 1.
   std::optional<bool> only_charging = {};
   std::optional<DayHours> hours = {};
-  std::optional<double> floor = {};  // Of its battery, 0 to 0.9: it rests below.
+  std::optional<double> floor = {};  // Of its battery, 0 to 0.9: it rests there.
   std::optional<bool> trusted = {};  // May hold the ends of the model (`serve --trust ends`).
   bool operator==(const WorkRules&) const = default;
 };

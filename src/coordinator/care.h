@@ -2,7 +2,7 @@
 // what the operator says of it.
 //
 //   battery below 20 % and not charging   half of the time, until 25 % or charging for a minute
-//   battery below 10 % and not charging   its layers move away, until 15 %
+//   battery at 10 % and not charging      its layers move away before it is below, until 15 %
 //   battery at 45 °C                      its layers move away, until below 42 °C
 //   battery at 50 °C                      it stops at once, until below 40 °C
 //   only while charging, only at hours    its layers move away
@@ -34,7 +34,7 @@ constexpr bool Rests(CareState state) { return state >= CareState::kPaused; }
 
 struct CareVerdict {
   CareState state = CareState::kFree;
-  std::string why;  // In plain words: "battery 9 %, below 10 %". Empty: free.
+  std::string why;  // In plain words: "battery 10 %, floor 10 %". Empty: free.
   double duty = 1;  // Of the time, how much it may compute.
 };
 
@@ -50,7 +50,7 @@ class NodeCare {
 
   // Judges anew; to be called about every second. `minute`: of the day, by the head's clock;
   // without one, hours do not count. What is new, as the end of a sentence: "rests: battery 9 %,
-  // below 10 %"; empty: nothing.
+  // floor 10 %"; empty: nothing.
   std::string Judge(Instant now, std::optional<int> minute);
   const CareVerdict& verdict() const { return verdict_; }
 

@@ -33,11 +33,11 @@ TEST(CaretakerTest, NamesWhoRests) {
   Caretaker caretaker({}, {});
   caretaker.OnHello(kA, Hello("kitchen"));
   caretaker.OnTelemetry(kA, Empty(), kNow);
-  EXPECT_EQ(caretaker.Look(kA, kNow), News{"node 2 (kitchen) rests: battery 5 %, below 10 %"});
+  EXPECT_EQ(caretaker.Look(kA, kNow), News{"node 2 (kitchen) rests: battery 5 %, floor 10 %"});
   EXPECT_TRUE(caretaker.Look(kA, kNow).empty());
   caretaker.OnHello(kB, Hello("\x1b[2J"));
   caretaker.OnTelemetry(kB, Empty(), kNow);
-  EXPECT_EQ(caretaker.Look(kB, kNow), News{"node 3 rests: battery 5 %, below 10 %"});
+  EXPECT_EQ(caretaker.Look(kB, kNow), News{"node 3 rests: battery 5 %, floor 10 %"});
 }
 
 TEST(CaretakerTest, RulesOfFormerDaysCount) {
@@ -102,12 +102,12 @@ TEST(CaretakerTest, AnswersWaitForThoseThatRest) {
   roster.Find(kA)->resting = true;
   EXPECT_EQ(caretaker.WhyWaiting("", roster), "");
   EXPECT_EQ(caretaker.WhyWaiting("too few", roster),
-            "too few; resting: node 2: battery 5 %, below 10 %");
+            "too few; resting: node 2: battery 5 %, floor 10 %");
   caretaker.OnTelemetry(kB, Empty(), kNow);
   (void)caretaker.Look(kB, kNow);
   roster.Find(kB)->resting = true;
   EXPECT_EQ(caretaker.WhyWaiting("too few", roster),
-            "all phones rest: node 2: battery 5 %, below 10 %; node 3: battery 5 %, below 10 %");
+            "all phones rest: node 2: battery 5 %, floor 10 %; node 3: battery 5 %, floor 10 %");
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ TEST_F(CareRun, ABatteryThatEmptiesIsSparedAndComesBack) {
   EXPECT_EQ(Lines("node 1: node 3"),
             (std::vector<std::string>{
                 "node 1: node 3 works half of the time: battery 19 %, below 20 %, and not charging",
-                "node 1: node 3 rests: battery 9 %, below 10 %",
+                "node 1: node 3 rests: battery 10 %, floor 10 %",
                 "node 1: node 3 works again: battery 15 %"}))
       << Transcript();
   EXPECT_EQ(Lines("node 3 must rest; epoch").size(), 1U) << Transcript();

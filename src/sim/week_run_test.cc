@@ -10,9 +10,7 @@
 namespace shoal::sim {
 namespace {
 
-// A phone must stop at 10 %, works until others have its layers, half of the time, and says so
-// every ten seconds: that is 0.23 % of its battery a minute.
-constexpr double kFloor = 0.098;
+constexpr double kFloor = 0.1;  // Of NodeCare.
 
 std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
   const char* const value = std::getenv(name);

@@ -1,7 +1,9 @@
 #include "contract/collective_cases.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <set>
 #include <span>
 #include <utility>
@@ -114,15 +116,23 @@ Expected Sum(const CollectiveCase& which, std::size_t ranks, std::size_t index) 
   return expected;
 }
 
+bool AllSizes() {
+  return std::getenv("SHOAL_ALL_SIZES") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+}
+
 }  // namespace
 
 std::vector<CollectiveCase> CollectiveCases(std::size_t ranks, bool large) {
   std::set<std::size_t> sizes = {0, 1, 7, ranks - 1, ranks + 1, 1000, 65537, kMebibyte};
-  if (large) sizes.insert(64 * kMebibyte);
+  const bool all = AllSizes();
+  if (all) sizes.insert(23 * kMebibyte + 4321);
+  if (large || all) sizes.insert(64 * kMebibyte);
   std::vector<CollectiveCase> cases;
   for (const std::size_t elements : sizes) {
     for (const NamedOptions& algorithm : Algorithms(elements)) {
-      if (elements > kMebibyte && algorithm.options.algorithm != Algorithm::kRing) continue;
+      if (elements > kMebibyte && !all && algorithm.options.algorithm != Algorithm::kRing) {
+        continue;
+      }
       const std::string name = algorithm.name + " of " + std::to_string(elements);
       cases.push_back({.name = name, .elements = elements, .options = algorithm.options});
       if (elements != 1000 && elements != 65537) continue;
@@ -136,6 +146,10 @@ std::vector<CollectiveCase> CollectiveCases(std::size_t ranks, bool large) {
     if (elements <= kMebibyte) AddOthers(ranks, elements, cases);
   }
   return cases;
+}
+
+Duration CollectiveLimit() {
+  return AllSizes() ? Duration(std::chrono::hours(1)) : std::chrono::seconds(200);
 }
 
 std::vector<std::vector<std::uint32_t>> SwitchesOf(std::size_t ranks) {

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/network.h"
+#include "base/time.h"
 #include "collective/communicator.h"
 
 namespace shoal {
@@ -30,8 +31,11 @@ struct CollectiveCase {
   std::size_t root = 0;
 };
 
-// For this many ranks. `large`: rings of 64 MiB as well, whose chunks are larger than a frame.
+// For this many ranks. `large`: rings of 64 MiB as well, whose chunks are larger than a frame. With
+// SHOAL_ALL_SIZES in the environment: that size, and one that nothing divides, by every algorithm.
 std::vector<CollectiveCase> CollectiveCases(std::size_t ranks, bool large);
+// How long all of them may take.
+Duration CollectiveLimit();
 
 // The ranks behind each of some switches, of sizes that differ.
 std::vector<std::vector<std::uint32_t>> SwitchesOf(std::size_t ranks);

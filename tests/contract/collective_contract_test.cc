@@ -42,7 +42,6 @@ constexpr NodeId NodeOf(std::size_t rank) { return NodeId{rank + 1}; }
 
 // Longer than any rank computes without looking at its sockets, on a busy machine.
 constexpr Duration kSilenceMax = std::chrono::seconds(30);
-constexpr Duration kLimit = std::chrono::seconds(200);
 
 collective::Group GroupOf(std::size_t rank, std::size_t ranks) {
   collective::Group group{.epoch = 7, .members = {}, .rank = rank, .switches = SwitchesOf(ranks)};
@@ -131,7 +130,7 @@ class ThreadWorld {
           }
           return done_ == setting_.ranks;
         },
-        kLimit);
+        CollectiveLimit());
   }
 
   const Setting setting_;

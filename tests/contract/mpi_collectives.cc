@@ -16,7 +16,6 @@ namespace shoal {
 namespace {
 
 constexpr int kSkipped = 77;  // As ctest is told.
-constexpr Duration kLimit = std::chrono::seconds(200);
 constexpr std::size_t kRounds = 5;
 constexpr std::size_t kFrames = 100;
 // So many that not all fit into a queue: OnWritable must come.
@@ -113,8 +112,9 @@ void CheckLinks(os::Loop& loop, os::MpiHub& hub) {
   if (hub.rank() == 0) echo = std::make_unique<Echo>(hub.Endpoint(kHeadNode));
   Caller caller(hub.Endpoint(os::MpiHub::WorkerOf(hub.rank())));
   const std::size_t meetings = kRounds * hub.size();
-  const bool ended = loop.RunUntil(
-      [&] { return caller.rounds == kRounds && (!echo || echo->downs == meetings); }, kLimit);
+  const bool ended =
+      loop.RunUntil([&] { return caller.rounds == kRounds && (!echo || echo->downs == meetings); },
+                    CollectiveLimit());
   Expect(ended, hub, "links: not over in time");
   Expect(caller.in_order && !caller.down, hub, "links: echoes are not what was sent");
   Expect(caller.writable >= kRounds, hub, "links: full queues, or their ends, were not told");
@@ -202,9 +202,10 @@ void CheckCollectives(os::Loop& loop, os::MpiHub& hub) {
   Network& network = hub.Endpoint(os::MpiHub::WorkerOf(hub.rank()));
   CollectiveRank rank(loop, network, group, CollectiveCases(hub.size(), /*large=*/hub.size() <= 4),
                       os::MpiHub::AddressOf);
-  Expect(loop.RunUntil([&] { return rank.done(); }, kLimit), hub, "collectives: not over in time");
+  Expect(loop.RunUntil([&] { return rank.done(); }, CollectiveLimit()), hub,
+         "collectives: not over in time");
   Farewell farewell(network, rank);
-  Expect(loop.RunUntil([&] { return farewell.over; }, kLimit) && farewell.told, hub,
+  Expect(loop.RunUntil([&] { return farewell.over; }, CollectiveLimit()) && farewell.told, hub,
          "collectives: not all ranks are done in time");
   for (const std::string& error : rank.errors()) Expect(false, hub, error);
   if (collector) Expect(collector->same, hub, "collectives: ranks differ");

@@ -55,7 +55,7 @@ def check_battery(cluster, right):
     cluster.wait_for_state("throttled", "battery 13 %, below 20 %, and not charging")
     assert ask(cluster.http, "ROMEO:") == right
     cluster.battery(9)
-    cluster.wait_for_state("resting", "battery 9 %, below 10 %")
+    cluster.wait_for_state("resting", "battery 9 %, floor 10 %")
     wait_for(lambda: cluster.spared()["replica"] is None, 30, "others with its layers")
     assert ask(cluster.http, "ROMEO:") == right
     cluster.battery(12, "Charging")
@@ -64,17 +64,17 @@ def check_battery(cluster, right):
     cluster.battery(16, "Charging")
     cluster.wait_for_state("throttled", "battery 16 %, below 20 %")
     cluster.battery(16)
-    assert cluster.told("node 2 (node-1) rests: battery 9 %, below 10 %") == 1
+    assert cluster.told("node 2 (node-1) rests: battery 9 %, floor 10 %") == 1
     assert cluster.told("out of order") == 0
 
 
 def check_rules(cluster):
     done = cluster.nodes_command("set", SPARED, "--floor", 20, "--duty", 0.5)
     assert done.returncode == 0, done
-    cluster.wait_for_state("resting", "battery 16 %, below 20 %")
+    cluster.wait_for_state("resting", "battery 16 %, floor 20 %")
     cluster.restart_head()
     wait_for(lambda: cluster.health().get("nodes") == 3, 60, "the agents")
-    cluster.wait_for_state("resting", "battery 16 %, below 20 %")
+    cluster.wait_for_state("resting", "battery 16 %, floor 20 %")
     assert cluster.spared()["rules"] == {"duty": 0.5, "only_charging": None, "hours": None,
                                          "floor_percent": 20.0, "trusted": None}, cluster.spared()
     assert cluster.nodes_command("set", SPARED, "--floor", 0, "--only-charging").returncode == 0
