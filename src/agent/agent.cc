@@ -134,10 +134,12 @@ void Agent::OnControl(NodeId from, const Frame& frame) {
   const Result<wire::pb::ToNode> message = wire::DecodeToNode(frame);
   if (!message.ok()) return;
   if (message->has_pong()) {
-    const Instant sent = {Duration(static_cast<Duration::rep>(message->pong()))};
-    const Duration trip = seams_.clock.Now() - sent;
+    const auto now = static_cast<std::uint64_t>(seams_.clock.Now().since_origin.count());
     // A peer that makes up numbers is no nearer for it.
-    if (trip >= Duration{0} && trip < std::chrono::minutes(1)) round_trips_.Add(from, trip);
+    const std::uint64_t trip = now - message->pong();
+    if (trip < static_cast<std::uint64_t>(Duration(std::chrono::minutes(1)).count())) {
+      round_trips_.Add(from, Duration(static_cast<Duration::rep>(trip)));
+    }
     return;
   }
   if (message->has_ping()) {
@@ -211,7 +213,7 @@ void Agent::OnBatchFrame(NodeId from, const Frame& frame) {
     if (from == options_.head) auditing_.OnBatch(*std::move(batch));
     return;
   }
-  serving_.OnBatch(*std::move(batch));
+  serving_.OnBatch(from, *std::move(batch));
 }
 
 void Agent::BeBusy() {
@@ -260,6 +262,7 @@ void Agent::MindHeat(const wire::pb::Telemetry& telemetry) {
             " degrees: no computing before it has less than " +
             std::to_string(static_cast<int>(kCoolCelsius)));
   serving_.Fail("its battery is too hot to compute");
+  auditing_.Fail("its battery is too hot to compute");
 }
 
 // While an answer is being made, no radio on its way falls asleep.

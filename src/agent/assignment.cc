@@ -63,6 +63,7 @@ Assignment ReadAssignment(const wire::pb::Assign& assign, pipeline::StageSpec sp
          .multiply_adds = row.multiply_adds});
   }
   assignment.spec = std::move(spec);
+  assignment.previous = NodeId{assign.previous()};
   assignment.next = NodeId{assign.next().node()};
   assignment.next_address = assign.next().address();
   assignment.relay = assign.next().relay();

@@ -24,6 +24,7 @@ struct Assignment {
   std::uint32_t stages = 0;
   pipeline::StageSpec spec;
   std::vector<pipeline::LayerCost> costs;  // Of its layers.
+  NodeId previous{};                       // Who sends it batches, besides the head.
   NodeId next{};
   std::string next_address;
   bool relay = false;

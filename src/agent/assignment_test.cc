@@ -23,6 +23,7 @@ class AssignmentTest : public testing::Test {
     assign.set_end(3);
     assign.set_config(llm::SerializeConfig(model_.config()));
     for (std::size_t i = 1; i < 3; ++i) *assign.add_layers() = model_.files()[i].name;
+    assign.set_previous(3);
     assign.mutable_next()->set_node(5);
     assign.mutable_next()->set_address("there");
     return assign;
@@ -40,6 +41,7 @@ TEST_F(AssignmentTest, SaysWhatToHoldAndWhereItGoes) {
   const Assignment assignment = ReadAssignment(assign, *std::move(spec));
   EXPECT_EQ(assignment.epoch, 7U);
   EXPECT_EQ(assignment.stage, 1U);
+  EXPECT_EQ(assignment.previous, NodeId{3});
   EXPECT_EQ(assignment.next, NodeId{5});
   EXPECT_EQ(assignment.next_address, "there");
   EXPECT_EQ(assignment.costs.size(), 2U);

@@ -53,6 +53,12 @@ void Auditing::Forget(std::uint64_t audit) {
   stage_.reset();
 }
 
+void Auditing::Fail(const std::string& why) {
+  if (audit_ == 0) return;
+  TellState(wire::pb::StageState::FAILED, why);
+  Forget(audit_);
+}
+
 void Auditing::OnPeerDown(NodeId peer) {
   fetcher_.OnPeerDown(peer);
   if (peer == head_) Forget(audit_);

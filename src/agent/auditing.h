@@ -32,6 +32,8 @@ class Auditing {
   // that of `assign`.
   void Begin(const wire::pb::Assign& assign, pipeline::StageSpec spec);
   void Forget(std::uint64_t audit);
+  // It cannot go on: says so, and gives it up.
+  void Fail(const std::string& why);
   bool Has(std::uint64_t audit) const { return audit_ != 0 && audit_ == audit; }
   // REQUIRES: Has(batch.epoch).
   void OnBatch(wire::Batch batch);

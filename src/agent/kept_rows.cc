@@ -20,6 +20,14 @@ void KeptRows::TellGone(std::uint64_t audit) {
   tell_(message);
 }
 
+void KeptRows::EndAll() {
+  // If it cannot be queued, others go first, which costs nothing but an audit.
+  (void)seams_.executor
+      .Submit(
+          {.tag = {}, .work = {}, .run = [log = log_] { log->EndAll(); }, .done = [](JobTag) {}})
+      .ok();
+}
+
 void KeptRows::OnGet(const wire::pb::RowsGet& get) {
   struct Wanted {
     std::shared_ptr<pipeline::RowLog> log;

@@ -22,6 +22,8 @@ class KeptRows {
 
   // Where jobs put them. Touched by jobs only.
   const std::shared_ptr<pipeline::RowLog>& log() const { return log_; }
+  // No sequence goes on here, as far as is known: their rows are the first to go.
+  void EndAll();
   // The head gets them, or hears that they are gone.
   void OnGet(const wire::pb::RowsGet& get);
 

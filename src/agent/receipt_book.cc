@@ -10,16 +10,19 @@ void ReceiptBook::Add(std::uint64_t epoch, std::uint64_t step,
                       const std::vector<std::uint64_t>& given,
                       const std::vector<std::uint64_t>& made) {
   SHOAL_CHECK_EQ(given.size(), made.size());
-  if (receipts_.epoch() != epoch) receipts_.Clear();
-  receipts_.set_epoch(epoch);
-  receipts_.add_steps(step);
-  receipts_.add_rows(static_cast<std::uint32_t>(given.size()));
-  receipts_.mutable_given()->Add(given.begin(), given.end());
-  receipts_.mutable_made()->Add(made.begin(), made.end());
+  if (receipts_.empty() || receipts_.back().epoch() != epoch) {
+    receipts_.emplace_back().set_epoch(epoch);
+  }
+  wire::pb::Receipts& receipts = receipts_.back();
+  receipts.add_steps(step);
+  receipts.add_rows(static_cast<std::uint32_t>(given.size()));
+  receipts.mutable_given()->Add(given.begin(), given.end());
+  receipts.mutable_made()->Add(made.begin(), made.end());
+  rows_ += given.size();
 }
 
-std::optional<wire::pb::Receipts> ReceiptBook::Take() {
-  if (receipts_.steps().empty()) return std::nullopt;
+std::vector<wire::pb::Receipts> ReceiptBook::Take() {
+  rows_ = 0;
   return std::exchange(receipts_, {});
 }
 

@@ -97,6 +97,7 @@ void Serving::Begin(std::uint64_t epoch) {
   TellReceipts();  // Of the last epoch.
   running_ = std::move(pending_);
   pending_.reset();
+  next_step_ = 0;
   batches_in_ = 0;
   batches_done_ = 0;
   batches_passed_ = 0;
@@ -114,13 +115,22 @@ void Serving::GiveUp() {
   pending_.reset();
   running_.reset();
   stage_ = std::make_shared<pipeline::NodeStage>();
+  rows_.EndAll();
 }
 
 // --- Batches.
 
-void Serving::OnBatch(wire::Batch batch) {
-  Begin(batch.epoch);
-  if (!running_ || batch.epoch != running_->epoch || batch.stage != running_->stage) return;
+bool Serving::Takes(const std::optional<Assignment>& assignment, NodeId from,
+                    const wire::Batch& batch) const {
+  return assignment && batch.epoch == assignment->epoch && batch.stage == assignment->stage &&
+         (from == options_.head || from == assignment->previous);
+}
+
+void Serving::OnBatch(NodeId from, wire::Batch batch) {
+  if (Takes(pending_, from, batch)) Begin(batch.epoch);
+  // Every batch once, and in the order in which the head made them.
+  if (!Takes(running_, from, batch) || batch.step < next_step_) return;
+  next_step_ = batch.step + 1;
   ++batches_in_;
   options_.on_batch();
   if (!running_) return;  // Its battery turned out to be too hot.
@@ -161,6 +171,11 @@ void Serving::OnApplied(const std::shared_ptr<StageWork>& work) {
   // Waiting for the one before it is not slowness, whosever that was.
   const Instant now = seams_.clock.Now();
   const Duration taken = now - std::max(work->submitted, std::exchange(last_done_, now));
+  // Also of an epoch that is over: the rows are kept, and the head must know which.
+  if (work->log != nullptr && work->status.ok()) {
+    receipts_.Add(work->batch.epoch, work->batch.step, work->given, work->made);
+    if (receipts_.Full()) TellReceipts();
+  }
   if (!running_ || work->batch.epoch != running_->epoch) return;
   if (!work->status.ok()) {
     return SendTrouble(running_->epoch, wire::pb::StageTrouble::BATCH_FAILED,
@@ -168,10 +183,6 @@ void Serving::OnApplied(const std::shared_ptr<StageWork>& work) {
   }
   step_times_.Add(work->rows, taken, work->promised);
   ++batches_done_;
-  if (work->log != nullptr) {
-    receipts_.Add(running_->epoch, work->batch.step, work->given, work->made);
-    if (receipts_.Full()) TellReceipts();
-  }
   PassOn(work->batch);
 }
 
@@ -203,11 +214,11 @@ void Serving::Fill(wire::pb::Telemetry& telemetry) const {
 }
 
 void Serving::TellReceipts() {
-  std::optional<wire::pb::Receipts> receipts = receipts_.Take();
-  if (!receipts) return;
-  wire::pb::ToHead message;
-  *message.mutable_receipts() = *std::move(receipts);
-  options_.tell(message);
+  for (wire::pb::Receipts& receipts : receipts_.Take()) {
+    wire::pb::ToHead message;
+    *message.mutable_receipts() = std::move(receipts);
+    options_.tell(message);
+  }
 }
 
 void Serving::SendState(std::uint64_t epoch, wire::pb::StageState::Progress progress,

@@ -64,8 +64,8 @@ class Serving {
   // If the assignment of `epoch` is ready, it holds from now on.
   void Begin(std::uint64_t epoch);
   void OnRowsGet(const wire::pb::RowsGet& get) { rows_.OnGet(get); }
-  // Of this node's arithmetic; of whatever epoch.
-  void OnBatch(wire::Batch batch);
+  // Of this node's arithmetic; of whatever epoch, from whomever.
+  void OnBatch(NodeId from, wire::Batch batch);
   // It cannot go on with what it holds: says so, and gives it up.
   void Fail(const std::string& why);
   // Layers stay on flash; keys and values are gone.
@@ -79,6 +79,10 @@ class Serving {
   void OnLoaded(std::uint64_t epoch, Result<Layers> layers);
   // Whether what the assignment computes can be passed on.
   bool CanPassOn(const Assignment& assignment) const;
+  // Whether `assignment` is what this batch is meant for, and `from` may send it. Others could make
+  // this node look as if it computed wrongly.
+  bool Takes(const std::optional<Assignment>& assignment, NodeId from,
+             const wire::Batch& batch) const;
   void DialNext();
   void MaybeReady();
   std::shared_ptr<StageWork> MakeWork(wire::Batch batch);
@@ -101,6 +105,7 @@ class Serving {
   std::shared_ptr<pipeline::NodeStage> stage_;  // Touched by jobs only.
   KeptRows rows_;
   ReceiptBook receipts_;
+  std::uint64_t next_step_ = 0;  // Of the epoch that runs: none before it comes any more.
   std::uint32_t jobs_waiting_ = 0;
   std::uint64_t batches_in_ = 0;
   std::uint64_t batches_done_ = 0;

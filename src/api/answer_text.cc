@@ -30,10 +30,11 @@ std::string AnswerText::FinishReason(pipeline::AnswerEnd how) const {
   if (stopped()) return "stop";
   switch (how) {
     case pipeline::AnswerEnd::kEndToken:
+    case pipeline::AnswerEnd::kStopped:
       return "stop";
     case pipeline::AnswerEnd::kLength:
       return "length";
-    case pipeline::AnswerEnd::kStopped:
+    case pipeline::AnswerEnd::kCancelled:
       return "cancelled";
     case pipeline::AnswerEnd::kFailed:
       break;

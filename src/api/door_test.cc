@@ -235,11 +235,11 @@ TEST_F(DoorTest, CharactersAcrossTokens) {
 
 TEST_F(DoorTest, AClientThatGoesCancelsItsAnswer) {
   for (const char* stream : {"true", "false"}) {
-    answers_.stopped.clear();
+    answers_.cancelled.clear();
     Collected& client = Chat(std::string(R"(,"stream":)") + stream);
     Say("Hel");
     client.GoAway();
-    EXPECT_EQ(answers_.stopped, std::vector<std::string>{answers_.ids.back()});
+    EXPECT_EQ(answers_.cancelled, std::vector<std::string>{answers_.ids.back()});
     EXPECT_EQ(answers_.listening(), 0U);
   }
 }
@@ -252,6 +252,7 @@ TEST_F(DoorTest, AnAnswerThatIsKeptGoesOnAlone) {
   for (int i = 0; i < 3; ++i) Send("GET", "/v1/answers/" + answers_.ids[0] + "?stream=1").GoAway();
   EXPECT_EQ(answers_.listening(), 1U);
   EXPECT_TRUE(answers_.stopped.empty());
+  EXPECT_TRUE(answers_.cancelled.empty());
   Say("lo");
   EXPECT_EQ(Send("GET", "/v1/answers/" + answers_.ids[0]).json()["choices"][0]["finish_reason"],
             nullptr);
@@ -311,11 +312,11 @@ TEST_F(DoorTest, AnAnswerEndsWithItsLastClient) {
   Collected& first = Chat(R"(,"stream":true)");
   Collected& second = Send("GET", "/v1/answers/" + answers_.ids[0] + "?stream=1");
   first.GoAway();
-  EXPECT_TRUE(answers_.stopped.empty());
+  EXPECT_TRUE(answers_.cancelled.empty());
   Say("Hi");
   EXPECT_EQ(second.streamed_text(), "Hi");
   second.GoAway();
-  EXPECT_EQ(answers_.stopped, answers_.ids);
+  EXPECT_EQ(answers_.cancelled, answers_.ids);
 }
 
 TEST_F(DoorTest, WaitingIsSaidInStreams) {

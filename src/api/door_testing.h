@@ -105,6 +105,7 @@ class ScriptedAnswers final : public pipeline::Answers {
     for (auto& [id, list] : listeners) std::erase(list, events);
   }
   void Stop(const std::string& id) override { stopped.push_back(id); }
+  void Cancel(const std::string& id) override { cancelled.push_back(id); }
   std::size_t context() const override { return context_tokens; }
 
   // The test's side. `id` empty: of the last question.
@@ -136,6 +137,7 @@ class ScriptedAnswers final : public pipeline::Answers {
   std::size_t context_tokens = 512;
   std::vector<std::string> ids;
   std::vector<std::string> stopped;
+  std::vector<std::string> cancelled;
   std::map<std::string, pipeline::AnswerRecord> records;
   std::map<std::string, std::vector<pipeline::AnswerEvents*>> listeners;
 };

@@ -43,7 +43,7 @@ void Door::Exchanges::OnClientGone(Exchange& exchange) {
   const std::string id = exchange.id();
   answers_.Forget(&exchange);
   OnDone(exchange);
-  if (last) answers_.Stop(id);
+  if (last) answers_.Cancel(id);
 }
 
 void Door::Exchanges::OnDone(Exchange& exchange) {

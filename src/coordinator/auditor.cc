@@ -21,8 +21,10 @@ constexpr Duration kStepMax = std::chrono::seconds(20);
 constexpr std::size_t kChunk = 16;
 // Those that wait are dropped rather than that they pile up.
 constexpr std::size_t kWaitingMax = 256;
-// A node that gives no account of its work so often in a row is as good as one that lies.
-constexpr std::size_t kExcusesMax = 16;
+// A node that gives no account of its work so often is as good as one that lies: it could choose
+// what is looked at. Honest ones need no excuse, as far as we know.
+constexpr double kExcusesMax = 16;
+constexpr Duration kForgivenAfter = std::chrono::minutes(30);  // One of them.
 constexpr std::size_t kTouchedMax = 4096;
 
 std::string Name(NodeId node) {
@@ -65,9 +67,7 @@ void Auditor::OnSent(const pipeline::Route& route, const wire::Batch& batch,
   }
 }
 
-void Auditor::OnReturned(const wire::Batch& batch) {
-  if (const auto dispute = ledger_.Returned(batch)) HearDisputes({*dispute});
-}
+void Auditor::OnReturned(const wire::Batch& batch) { HearDisputes(ledger_.Returned(batch)); }
 
 void Auditor::OnRelayed(const wire::Batch& batch) {
   ledger_.Relayed(batch);
@@ -91,7 +91,7 @@ void Auditor::HearDisputes(const std::vector<Dispute>& disputes) {
                       (dispute.receiver == self ? " it says that it sent others than came"
                                                 : " it says that others came than were sent"));
     } else {
-      events_.OnDispute(dispute.sender, dispute.receiver);
+      events_.OnDispute(dispute);
     }
   }
 }
@@ -112,7 +112,16 @@ void Auditor::OnOver(std::uint64_t sequence) {
 
 void Auditor::Tick() {
   Settle();
-  if (audit_ && seams_.clock.Now() > deadline_) Void();
+  const Member* const where = audit_ ? roster_.Find(recomputer_.where()) : nullptr;
+  if (where != nullptr && where->resting) {
+    TryAtHead();
+  } else if (audit_ && seams_.clock.Now() > deadline_) {
+    if (wants_rows_) {
+      RowsMissing("it does not show the rows that it made");
+    } else {
+      TryAtHead();
+    }
+  }
   if (!audit_) StartNext();
 }
 
@@ -138,7 +147,7 @@ void Auditor::Pick(const Ended& ended) {
     audit.ended = ended;
     waiting_.push_back(std::move(audit));
   }
-  for (const NodeId node : ledger_.Silent(sequence)) {
+  for (const NodeId node : ledger_.Evasive(sequence)) {
     if (roster_.Find(node) == nullptr || WasLostSince(node, ended.at)) continue;
     Excuse(node, "it does not account for its work");
   }
@@ -156,11 +165,15 @@ void Auditor::StartNext() {
 // not given the first.
 NodeId Auditor::ChooseWhere(const Audit& audit) {
   const NodeId self = seams_.network.self();
-  if (audit.settled) return self;
+  if (audit.settled || audit.at_head) return self;
+  const auto ends = static_cast<std::int64_t>(model_.trusted_ends);
+  const auto layers = static_cast<std::int64_t>(model_.layers.size());
+  const bool of_ends = ends > 0 && (audit.work.range.first < ends ||  // Rows say much there.
+                                    audit.work.range.end + ends > layers);
   std::vector<NodeId> able;
   for (const auto& [id, member] : roster_.members()) {
     if (id == audit.work.node || id == audit.doubter || !member.greeted || member.draining ||
-        member.resting || member.quarantined ||
+        member.resting || member.quarantined || (of_ends && !member.trusted) ||
         member.hello.arithmetic() != kernels::kKernelRevision) {
       continue;
     }
@@ -181,9 +194,17 @@ void Auditor::Start(Audit audit) {
   deadline_ = seams_.clock.Now() + kStepMax;
   recomputer_.Begin(events_.NextAudit(), ChooseWhere(*audit_), audit_->work.range,
                     audit_->work.given.size(), [this](const Status& status) {
-                      if (!status.ok()) return Void();
+                      if (!status.ok()) return TryAtHead();
                       Next();
                     });
+}
+
+void Auditor::TryAtHead() {
+  if (audit_->at_head || recomputer_.where() == seams_.network.self()) return Void();
+  Audit audit = *std::exchange(audit_, std::nullopt);
+  recomputer_.End();
+  audit.at_head = true;
+  Start(std::move(audit));
 }
 
 void Auditor::Next() {
@@ -232,7 +253,9 @@ void Auditor::OnBatch(NodeId from, const wire::Batch& batch) {
   if (audit_ && wants_rows_ && from == audit_->work.upstream &&
       batch.epoch == recomputer_.number()) {
     wants_rows_ = false;
-    if (batch.dim != model_.dim || batch.rows.size() != count_ * model_.dim) return Void();
+    if (batch.dim != model_.dim || batch.rows.size() != count_ * model_.dim) {
+      return RowsMissing("it shows other rows than it was asked for");
+    }
     return OnRows(batch.rows);
   }
   recomputer_.OnBatch(from, batch);
@@ -242,9 +265,14 @@ void Auditor::OnRowsGone(NodeId from, std::uint64_t audit) {
   if (!audit_ || !wants_rows_ || from != audit_->work.upstream || audit != recomputer_.number()) {
     return;
   }
+  RowsMissing("it has not kept the rows that it made");
+}
+
+void Auditor::RowsMissing(const std::string& what) {
+  const NodeId upstream = audit_->work.upstream;
   const bool must_be_kept = MustBeKept(*audit_);
   Void();
-  if (must_be_kept) Excuse(from, "it has not kept the rows that it made");
+  if (must_be_kept) Excuse(upstream, what);
 }
 
 // A log is cut down to its size, sequences that are over first and the oldest of those before
@@ -278,13 +306,12 @@ void Auditor::OnRows(std::vector<std::uint16_t> rows) {
     // Others were given to it by somebody who is not there any more: nothing follows.
     if (hashes[i] != work.given[position]) return Void();
   }
-  if (work.upstream != seams_.network.self()) excuses_[work.upstream] = 0;
   recomputer_.Compute(at_, std::move(rows),
                       [this](const Result<std::vector<std::uint64_t>>& made) { OnMade(made); });
 }
 
 void Auditor::OnMade(const Result<std::vector<std::uint64_t>>& made) {
-  if (!made.ok()) return Void();
+  if (!made.ok()) return TryAtHead();
   tally_.work += static_cast<double>(made->size()) * static_cast<double>(audit_->work.range.size());
   for (std::size_t i = 0; i < made->size(); ++i) {
     const std::size_t position = at_ + i;
@@ -313,7 +340,6 @@ void Auditor::Right() {
                                     Hex(audit.work.made[audit.doubted_at]));
   }
   ++tally_.right;
-  excuses_[audit.work.node] = 0;
   std::set<std::uint64_t>& touched = touched_[audit.work.node];
   std::erase_if(touched, [&](std::uint64_t sequence) {
     return sequence <= audit.work.sequence && over_.contains(sequence);
@@ -327,9 +353,12 @@ void Auditor::Differs(std::size_t position, std::uint64_t made) {
   const bool first = audit.doubter == NodeId{};
   if (!first && position == audit.doubted_at && made == audit.doubter_made) {
     ++tally_.wrong;
-    return Blame(audit.work.node, Describe(audit.work, position) + ": it made " +
-                                      Hex(audit.work.made[position]) + ", " + Name(audit.doubter) +
-                                      " and " + Name(where) + " make " + Hex(made));
+    return Blame(
+        audit.work.node,
+        Describe(audit.work, position) + ": it made " + Hex(audit.work.made[position]) + ", " +
+            (where == audit.doubter ? Name(where) + ", asked twice, makes "
+                                    : Name(audit.doubter) + " and " + Name(where) + " make ") +
+            Hex(made));
   }
   if (!first && where == seams_.network.self()) {
     // Three results: the head's counts, because there is nobody else to believe.
@@ -353,22 +382,31 @@ void Auditor::Void() {
 }
 
 void Auditor::Excuse(NodeId node, const std::string& what) {
-  if (++excuses_[node] < kExcusesMax) return;
-  Blame(node, what + ", " + std::to_string(kExcusesMax) + " times in a row");
+  Excuses& excuses = excuses_[node];
+  const Instant now = seams_.clock.Now();
+  const double forgiven = ToSeconds(now - excuses.at) / ToSeconds(kForgivenAfter);
+  excuses = {.count = std::max(0.0, excuses.count - forgiven) + 1, .at = now};
+  if (excuses.count < kExcusesMax) return;
+  Blame(node, what + ", and it was not the first time");
 }
 
 void Auditor::Blame(NodeId node, const std::string& evidence) {
-  const std::set<std::uint64_t> touched = std::exchange(touched_[node], {});
-  excuses_[node] = 0;
+  excuses_.erase(node);
   if (audit_ && (audit_->work.node == node || audit_->work.upstream == node)) Void();
   std::erase_if(waiting_, [&](const Audit& audit) {
     return audit.work.node == node || audit.work.upstream == node;
   });
-  events_.OnGuilty(node, evidence, {touched.begin(), touched.end()});
+  events_.OnGuilty(node, evidence);
+}
+
+std::vector<std::uint64_t> Auditor::TakeTouched(NodeId node) {
+  const std::set<std::uint64_t> touched = std::exchange(touched_[node], {});
+  return {touched.begin(), touched.end()};
 }
 
 void Auditor::OnLost(NodeId node) {
   lost_[node] = seams_.clock.Now();
+  ledger_.Lost(node);
   recomputer_.OnLost(node);
   if (audit_ && wants_rows_ && audit_->work.upstream == node) Void();
 }

@@ -5,8 +5,9 @@
 //
 //   guilty  whose result two others do not get, or who cannot show the rows that it said it had
 //           made, or who said something else of rows than what the head saw of them;
-//   void    an audit for which rows or layers cannot be had: nobody is blamed for it, unless it
-//           had to have them and says sixteen times in a row that it has not.
+//   void    an audit for which rows or layers cannot be had: nobody is blamed for it;
+//   excuse  what a node must have and does not show, or must have done and does not account for.
+//           One is forgiven every half hour; who makes sixteen is guilty.
 //
 // Belongs to one event loop. One audit at a time.
 #pragma once
@@ -38,11 +39,11 @@ class AuditorEvents {
   virtual ~AuditorEvents() = default;
   // A number that no pipeline and no audit has had.
   virtual std::uint64_t NextAudit() = 0;
-  // `node` is found out. `sequences`: what passed it since its work was last found right.
-  virtual void OnGuilty(NodeId node, const std::string& evidence,
-                        const std::vector<std::uint64_t>& sequences) = 0;
-  // One of the two is wrong: from now on their batches must pass the head, which then sees who.
-  virtual void OnDispute(NodeId sender, NodeId receiver) = 0;
+  // `node` is found out.
+  virtual void OnGuilty(NodeId node, const std::string& evidence) = 0;
+  // One of the two is wrong: from now on their batches must pass the head, which then sees who. The
+  // sequence may have been made from rows that nobody owns up to.
+  virtual void OnDispute(const Dispute& dispute) = 0;
   virtual void OnNews(const std::string& line) = 0;
 };
 
@@ -74,6 +75,8 @@ class Auditor final : public pipeline::BatchObserver {
   void OnBatch(NodeId from, const wire::Batch& batch);
   void OnRowsGone(NodeId from, std::uint64_t audit);
   void OnLost(NodeId node);
+  // What passed a node since its work was last found right; asked when it has no more.
+  std::vector<std::uint64_t> TakeTouched(NodeId node);
   // To be called some ten times a second.
   void Tick();
 
@@ -94,6 +97,12 @@ class Auditor final : public pipeline::BatchObserver {
     std::size_t doubted_at = 0;
     std::uint64_t doubter_made = 0;
     bool settled = false;  // The head itself is asked, and its word is the last.
+    bool at_head = false;  // Whoever else was asked did not answer.
+  };
+  // Of one node.
+  struct Excuses {
+    double count = 0;
+    Instant at;  // When the last one was made.
   };
   void Settle();
   void Pick(const Ended& ended);
@@ -105,6 +114,10 @@ class Auditor final : public pipeline::BatchObserver {
   void OnMade(const Result<std::vector<std::uint64_t>>& made);
   void EmbedRows(std::size_t count);
   void Void();
+  // Whoever computes does not answer, or must not any more: the head does it.
+  void TryAtHead();
+  // The stage before shows no rows, or too few.
+  void RowsMissing(const std::string& what);
   // Whether the stage before must still have the rows that it made.
   bool MustBeKept(const Audit& audit) const;
   // Whether the node's link was down at some time since shortly before then: it may have lost what
@@ -135,9 +148,9 @@ class Auditor final : public pipeline::BatchObserver {
   Instant deadline_;
   // What passed a node since its work was last found right.
   std::map<NodeId, std::set<std::uint64_t>> touched_;
-  std::set<std::uint64_t> over_;           // Of those, the ones that are over.
-  std::map<NodeId, std::size_t> excuses_;  // In a row.
-  std::map<NodeId, Instant> lost_;         // When, the last time.
+  std::set<std::uint64_t> over_;  // Of those, the ones that are over.
+  std::map<NodeId, Excuses> excuses_;
+  std::map<NodeId, Instant> lost_;  // When, the last time.
   AuditTally tally_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };

@@ -107,16 +107,7 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
   member->heard = seams_.clock.Now();
   if (traffic == Traffic::kActivations) {
     const NodeId to = wire::BatchDestination(frame);
-    if (to != seams_.network.self()) {
-      if (auditor_) {
-        if (const Result<wire::Batch> seen = wire::DecodeBatch(frame); seen.ok()) {
-          auditor_->OnRelayed(*seen);
-        }
-      }
-      // Two nodes that cannot reach each other. If this fails, the batch is late.
-      (void)seams_.network.Send(to, Traffic::kActivations, std::move(frame)).ok();
-      return;
-    }
+    if (to != seams_.network.self()) return Relay(from, to, std::move(frame));
     Result<wire::Batch> batch = wire::DecodeBatch(frame);
     if (!batch.ok()) return Ignore(from, batch.status());
     if (auditor_) auditor_->OnBatch(from, *batch);
@@ -175,6 +166,17 @@ void Coordinator::OnFrame(NodeId from, Traffic traffic, Frame frame) {
     default:
       return;
   }
+}
+
+// For two nodes that cannot reach each other, or contradict each other. What comes from the head is
+// believed, so it must come from the stage that it is said to come from.
+void Coordinator::Relay(NodeId from, NodeId to, Frame frame) {
+  const Result<wire::Batch> batch = wire::DecodeBatch(frame);
+  if (!batch.ok()) return Ignore(from, batch.status());
+  if (!lines_.MayPass(from, *batch)) return;
+  if (auditor_) auditor_->OnRelayed(*batch);
+  // If this fails, the batch is late.
+  (void)seams_.network.Send(to, Traffic::kActivations, std::move(frame)).ok();
 }
 
 void Coordinator::Ignore(NodeId from, const Status& why) {
@@ -261,26 +263,31 @@ void Coordinator::OnDamaged(std::uint64_t sequence) {
          {Code::kCorruption, "the model computes infinities or NaN: its weights are damaged"});
 }
 
-void Coordinator::Finish(std::uint64_t sequence, AnswerEnd how, const Status& status) {
+std::string Coordinator::Close(std::uint64_t sequence) {
   const auto found = running_.find(sequence);
   SHOAL_CHECK(found != running_.end());
-  const std::string id = found->second;
+  std::string id = std::move(found->second);
   running_.erase(found);
   numbers_.erase(id);
   book_.SetEnergy(id, accounts_.EnergyOf(sequence));
   accounts_.Close(sequence);
+  return id;
+}
+
+void Coordinator::Finish(std::uint64_t sequence, AnswerEnd how, const Status& status) {
+  const std::string id = Close(sequence);
   lines_.Remove(sequence);
   NoteOver(sequence, id);
   book_.End(id, how, status);
   Admit();
 }
 
-void Coordinator::Stop(const std::string& id) {
+void Coordinator::EndEarly(const std::string& id, AnswerEnd how) {
   if (const auto found = numbers_.find(id); found != numbers_.end()) {
-    return Finish(found->second, AnswerEnd::kStopped, {});
+    return Finish(found->second, how, {});
   }
   const pipeline::AnswerRecord* const record = book_.Find(id);
-  if (record != nullptr && !record->ended) book_.End(id, AnswerEnd::kStopped, {});
+  if (record != nullptr && !record->ended) book_.End(id, how, {});
 }
 
 Status Coordinator::Listen(const std::string& id, std::size_t first,
@@ -362,14 +369,9 @@ void Coordinator::Tend(NodeId node) {
 // those who have not begun.
 void Coordinator::OnHomeless(const std::vector<std::uint64_t>& sequences) {
   for (auto at = sequences.rbegin(); at != sequences.rend(); ++at) {
-    const auto found = running_.find(*at);
-    SHOAL_CHECK(found != running_.end());
-    numbers_.erase(found->second);
-    NoteOver(*at, found->second);
-    book_.SetEnergy(found->second, accounts_.EnergyOf(*at));
-    accounts_.Close(*at);
-    queue_.push_front(std::move(found->second));
-    running_.erase(found);
+    std::string id = Close(*at);
+    NoteOver(*at, id);
+    queue_.push_front(std::move(id));
   }
   Admit();
 }
@@ -382,15 +384,23 @@ void Coordinator::NoteOver(std::uint64_t sequence, const std::string& id) {
 }
 
 // Later: it is found out in the middle of a batch.
-void Coordinator::OnGuilty(NodeId node, const std::string& evidence,
-                           const std::vector<std::uint64_t>& sequences) {
-  guilty_.push_back({node, evidence, sequences});
+void Coordinator::OnGuilty(NodeId node, const std::string& evidence) {
+  guilty_.emplace_back(node, evidence);
 }
 
-void Coordinator::OnDispute(NodeId sender, NodeId receiver) { lines_.OnDispute(sender, receiver); }
+void Coordinator::OnDispute(const Dispute& dispute) { disputes_.push_back(dispute); }
 
-void Coordinator::Quarantine(NodeId node, const std::string& evidence,
-                             const std::vector<std::uint64_t>& sequences) {
+void Coordinator::Settle(const Dispute& dispute) {
+  lines_.OnDispute(dispute.sender, dispute.receiver);
+  MakeAgain(dispute.sequence,
+            {Code::kCorruption, "nodes " + std::to_string(ToNumber(dispute.sender)) + " and " +
+                                    std::to_string(ToNumber(dispute.receiver)) +
+                                    " disagree about what passed between them; the answer is "
+                                    "being made again"});
+  Admit();
+}
+
+void Coordinator::Quarantine(NodeId node, const std::string& evidence) {
   if (!quarantined_.emplace(node, evidence).second) return;
   OnNews("node " + std::to_string(ToNumber(node)) + " is quarantined: " + evidence);
   if (options_.on_quarantine) options_.on_quarantine(node, evidence);
@@ -398,27 +408,25 @@ void Coordinator::Quarantine(NodeId node, const std::string& evidence,
   const Status why(Code::kCorruption,
                    "node " + std::to_string(ToNumber(node)) +
                        " computed wrongly and had a part in this answer; it is being made again");
-  for (const std::uint64_t sequence : sequences) MakeAgain(sequence, why);
+  for (const std::uint64_t sequence : auditor_->TakeTouched(node)) MakeAgain(sequence, why);
   Admit();
 }
 
 // As a new sequence: what stages hold of the old one was made from wrong rows.
 void Coordinator::MakeAgain(std::uint64_t sequence, const Status& why) {
   std::string id;
-  if (const auto found = running_.find(sequence); found != running_.end()) {
-    id = found->second;
-    numbers_.erase(id);
-    running_.erase(found);
-    lines_.Remove(sequence);
-  } else if (const auto over = over_.find(sequence); over != over_.end()) {
+  if (const auto over = over_.find(sequence); over != over_.end()) {
     id = over->second;
     over_.erase(over);
-    // It is under way as another sequence, of which it is asked as well; or waits.
-    const pipeline::AnswerRecord* const record = book_.Find(id);
-    if (record == nullptr || (!record->ended && numbers_.contains(id))) return;
-  } else {
-    return;
+    // It may go on in another line, from tokens that were drawn in this one.
+    if (const auto found = numbers_.find(id); found != numbers_.end()) sequence = found->second;
   }
+  if (running_.contains(sequence)) {
+    id = Close(sequence);
+    lines_.Remove(sequence);
+    auditor_->OnOver(sequence);
+  }
+  if (id.empty()) return;
   if (!book_.Restart(id, why)) return;
   OnNews("answer " + id + " is made again: " + std::string(why.message()));
   if (std::find(queue_.begin(), queue_.end(), id) == queue_.end()) queue_.push_back(id);
@@ -478,9 +486,8 @@ void Coordinator::Tick() {
   }
   lines_.Tick();
   if (auditor_) auditor_->Tick();
-  for (const Guilt& guilt : std::exchange(guilty_, {})) {
-    Quarantine(guilt.node, guilt.evidence, guilt.sequences);
-  }
+  for (const auto& [node, evidence] : std::exchange(guilty_, {})) Quarantine(node, evidence);
+  for (const Dispute& dispute : std::exchange(disputes_, {})) Settle(dispute);
   accounts_.Tick();
   if (!why_waiting_.empty() && now - waiting_since_ > options_.wait_max) {
     FailAll({Code::kUnavailable, "no phones for too long: " + why_waiting_});

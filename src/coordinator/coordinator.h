@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/seams.h"
@@ -84,7 +85,8 @@ class Coordinator final : public NetworkEvents,
   Status Listen(const std::string& id, std::size_t first, pipeline::AnswerEvents* events) override;
   const pipeline::AnswerRecord* Find(const std::string& id) const override;
   void Forget(pipeline::AnswerEvents* events) override;
-  void Stop(const std::string& id) override;
+  void Stop(const std::string& id) override { EndEarly(id, pipeline::AnswerEnd::kStopped); }
+  void Cancel(const std::string& id) override { EndEarly(id, pipeline::AnswerEnd::kCancelled); }
   std::size_t context() const override { return options_.context; }
 
   // For operators and tests.
@@ -117,18 +119,21 @@ class Coordinator final : public NetworkEvents,
   void OnUnfit(NodeId node, const Status& why) override;
   void OnNews(const std::string& line) override;
   std::uint64_t NextAudit() override { return lines_.NextEpoch(); }
-  void OnGuilty(NodeId node, const std::string& evidence,
-                const std::vector<std::uint64_t>& sequences) override;
-  void OnDispute(NodeId sender, NodeId receiver) override;
+  void OnGuilty(NodeId node, const std::string& evidence) override;
+  void OnDispute(const Dispute& dispute) override;
 
   std::unique_ptr<Auditor> MakeAuditor(pipeline::LayerStore& layers);
   void Admit();
   void NoteTrust(NodeId node, const WorkRules& rules);
-  void Quarantine(NodeId node, const std::string& evidence,
-                  const std::vector<std::uint64_t>& sequences);
+  void Relay(NodeId from, NodeId to, Frame frame);
+  void Quarantine(NodeId node, const std::string& evidence);
+  void Settle(const Dispute& dispute);
   void MakeAgain(std::uint64_t sequence, const Status& why);
+  // It runs no more, and what it took is in the book; its answer's id.
+  std::string Close(std::uint64_t sequence);
   // A sequence that was running is not any more.
   void NoteOver(std::uint64_t sequence, const std::string& id);
+  void EndEarly(const std::string& id, pipeline::AnswerEnd how);
   void Finish(std::uint64_t sequence, pipeline::AnswerEnd how, const Status& status);
   void Lose(NodeId node, const Status& why);
   void TellRevoked(NodeId node);
@@ -152,12 +157,9 @@ class Coordinator final : public NetworkEvents,
   std::unique_ptr<Auditor> auditor_;  // Null: nothing is audited.
   std::map<NodeId, std::string> quarantined_;
   std::set<NodeId> trusted_;
-  struct Guilt {
-    NodeId node{};
-    std::string evidence;
-    std::vector<std::uint64_t> sequences;
-  };
-  std::vector<Guilt> guilty_;                  // Found out since the last tick.
+  // Found out since the last tick.
+  std::vector<std::pair<NodeId, std::string>> guilty_;
+  std::vector<Dispute> disputes_;
   std::map<std::uint64_t, std::string> over_;  // Ids of the last sequences that are over.
   Lines lines_;
   Caretaker caretaker_;

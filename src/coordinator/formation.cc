@@ -200,7 +200,9 @@ void Formation::OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble) {
                                [&](const RouteStage& stage) { return stage.node == node; });
   if (at == stages.end()) return;
   std::string news = Name(node) + ": " + Said(trouble.text());
-  if (trouble.kind() == wire::pb::StageTrouble::NEXT_DOWN && at + 1 != stages.end()) {
+  // What already passes the head cannot be out of reach.
+  if (trouble.kind() == wire::pb::StageTrouble::NEXT_DOWN && at + 1 != stages.end() &&
+      roster_.Reachable(node, (at + 1)->node)) {
     // If the next one is gone, the head sees it, too, and forms another pipeline then.
     roster_.SetUnreachable(node, (at + 1)->node);
     news = Name(node) + " cannot reach " + Name((at + 1)->node) + ": " + Said(trouble.text());
@@ -331,6 +333,7 @@ void Formation::SendAssign(std::size_t stage) {
   assign.set_kv(model_.kv);
   assign.set_receipts(model_.receipts);
   const NodeId self = seams_.network.self();
+  if (stage > 0) assign.set_previous(ToNumber(route.stages[stage - 1].node));
   const NodeId next = stage + 1 < route.stages.size() ? route.stages[stage + 1].node : self;
   assign.mutable_next()->set_node(ToNumber(next));
   if (const Member* member = roster_.Find(next); member != nullptr) {
@@ -430,9 +433,18 @@ void Formation::BlameForStall() {
     const std::uint64_t in = current ? telemetry.batches_in() : 0;
     const std::uint64_t done = current ? telemetry.batches_done() : 0;
     if (in < given && i > 0) {
-      // The link is stuck although both its ends are well.
-      roster_.SetUnreachable(route.stages[i - 1].node, route.stages[i].node);
-      return Break(Name(route.stages[i].node) + " does not hear " + Name(route.stages[i - 1].node));
+      const NodeId before = route.stages[i - 1].node;
+      const std::string news = Name(route.stages[i].node) + " does not hear " + Name(before);
+      if (roster_.Reachable(before, route.stages[i].node)) {
+        // The link is stuck although both its ends are well.
+        roster_.SetUnreachable(before, route.stages[i].node);
+      } else {
+        // It is the head that passes their batches on: one of them does not say what is true.
+        for (const NodeId node : {before, route.stages[i].node}) {
+          roster_.Avoid(node, seams_.clock.Now() + kAvoidFor);
+        }
+      }
+      return Break(news);
     }
     if (in < given || done < in) {
       roster_.Avoid(route.stages[i].node, seams_.clock.Now() + kAvoidFor);

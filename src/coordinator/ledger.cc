@@ -34,6 +34,7 @@ void Ledger::Sent(const pipeline::Route& route, const wire::Batch& batch,
   open.step = batch.step;
   open.runs = batch.runs;
   open.stages.assign(route.stages.begin(), route.stages.begin() + batch.last + 1);
+  open.words.resize(open.stages.size(), Word::kOwed);
   open.sent.resize(open.stages.size() + 1);
   open.got.resize(open.stages.size() + 1);
   open.seen.resize(open.stages.size() + 1);
@@ -55,7 +56,44 @@ void Ledger::Sent(const pipeline::Route& route, const wire::Batch& batch,
     beside = std::max(beside, rows_now_);
   }
   open_.push_back(std::move(open));
-  if (open_.size() > kOpenMax) open_.pop_front();
+  if (open_.size() <= kOpenMax) return;
+  for (std::size_t s = 0; s < open_.front().stages.size(); ++s) {
+    GiveUp(open_.front(), s, Word::kSkipped);
+  }
+  open_.pop_front();
+}
+
+void Ledger::GiveUp(Open& open, std::size_t stage, Word word) {
+  if (open.words[stage] != Word::kOwed) return;
+  open.words[stage] = word;
+  const NodeId node = open.stages[stage].node;
+  for (const wire::Run& run : open.runs) {
+    const auto found = accounts_.find(run.sequence);
+    if (found != accounts_.end()) --found->second.owed[node];
+  }
+  if (open.back && word == Word::kSkipped) NoteEvasive(open, node);
+}
+
+void Ledger::NoteEvasive(const Open& open, NodeId node) {
+  for (const wire::Run& run : open.runs) {
+    const auto found = accounts_.find(run.sequence);
+    if (found != accounts_.end()) found->second.evasive.insert(node);
+  }
+}
+
+void Ledger::Lost(NodeId node) {
+  said_.erase(node);
+  for (Open& open : open_) {
+    for (std::size_t s = 0; s < open.stages.size(); ++s) {
+      if (open.stages[s].node == node) GiveUp(open, s, Word::kLost);
+    }
+  }
+  // It may come back with an empty log, or have computed what it did not get to tell of.
+  for (auto& [sequence, account] : accounts_) {
+    for (auto* columns : {&account.given, &account.made}) {
+      std::erase_if(*columns, [&](const auto& column) { return column.second.by == node; });
+    }
+  }
 }
 
 Ledger::Open* Ledger::Find(std::uint64_t epoch, std::uint64_t step) {
@@ -65,19 +103,26 @@ Ledger::Open* Ledger::Find(std::uint64_t epoch, std::uint64_t step) {
   return found == open_.end() ? nullptr : &*found;
 }
 
-std::optional<Dispute> Ledger::Returned(const wire::Batch& batch) {
+std::vector<Dispute> Ledger::Returned(const wire::Batch& batch) {
+  std::vector<Dispute> disputes;
   Open* const open = Find(batch.epoch, batch.step);
-  if (open == nullptr || batch.rows.size() != batch.RowsBack() * batch.dim) return std::nullopt;
+  if (open == nullptr || open->back || batch.rows.size() != batch.RowsBack() * batch.dim) {
+    return disputes;
+  }
+  open->back = true;
+  for (std::size_t s = 0; s < open->stages.size(); ++s) {
+    if (open->words[s] == Word::kSkipped) NoteEvasive(*open, open->stages[s].node);
+  }
   // Of rows that did not come back, the head has seen nothing: 0 stands for them.
   std::vector<std::uint64_t>& got = open->got.back();
   const std::vector<std::uint64_t> hashes = wire::RowHashes(batch.rows, batch.dim);
   std::size_t at = 0;
-  got.clear();
   for (const wire::Run& run : open->runs) {
     got.insert(got.end(), run.count - run.wanted, 0);
     for (std::size_t i = 0; i < run.wanted && at < hashes.size(); ++i) got.push_back(hashes[at++]);
   }
-  return Compare(*open, open->stages.size());
+  Compare(*open, open->stages.size(), disputes);
+  return disputes;
 }
 
 std::vector<Dispute> Ledger::Add(NodeId from, const wire::pb::Receipts& receipts) {
@@ -91,24 +136,38 @@ std::vector<Dispute> Ledger::Add(NodeId from, const wire::pb::Receipts& receipts
         at > static_cast<std::size_t>(receipts.made_size())) {
       break;
     }
-    Open* const open = Find(receipts.epoch(), receipts.steps(i));
-    if (open == nullptr || rows != CountRows(open->runs)) continue;
-    for (std::size_t s = 0; s < open->stages.size(); ++s) {
-      if (open->stages[s].node != from || !open->got[s].empty()) continue;
-      open->got[s].assign(receipts.given().begin() + static_cast<std::ptrdiff_t>(begin),
-                          receipts.given().begin() + static_cast<std::ptrdiff_t>(at));
-      open->sent[s + 1].assign(receipts.made().begin() + static_cast<std::ptrdiff_t>(begin),
-                               receipts.made().begin() + static_cast<std::ptrdiff_t>(at));
-      Record(*open, s);
-      for (const std::size_t boundary : {s, s + 1}) {
-        if (const auto dispute = Compare(*open, boundary)) disputes.push_back(*dispute);
+    const std::pair<std::uint64_t, std::uint64_t> name = {receipts.epoch(), receipts.steps(i)};
+    Open* const open = Find(name.first, name.second);
+    if (open == nullptr) continue;
+    const auto own = std::find_if(open->stages.begin(), open->stages.end(),
+                                  [&](const auto& stage) { return stage.node == from; });
+    if (own == open->stages.end()) continue;
+    const auto s = static_cast<std::size_t>(own - open->stages.begin());
+    const auto [said, is_first] = said_.emplace(from, name);
+    if (!is_first && name <= said->second) continue;
+    said->second = name;
+    for (Open& former : open_) {
+      if (std::pair(former.epoch, former.step) >= name) continue;
+      for (std::size_t f = 0; f < former.stages.size(); ++f) {
+        if (former.stages[f].node == from) GiveUp(former, f, Word::kSkipped);
       }
     }
+    if (open->words[s] != Word::kOwed) continue;
+    if (rows != CountRows(open->runs)) {
+      GiveUp(*open, s, Word::kSkipped);
+      continue;
+    }
+    open->words[s] = Word::kSaid;
+    open->got[s].assign(receipts.given().begin() + static_cast<std::ptrdiff_t>(begin),
+                        receipts.given().begin() + static_cast<std::ptrdiff_t>(at));
+    open->sent[s + 1].assign(receipts.made().begin() + static_cast<std::ptrdiff_t>(begin),
+                             receipts.made().begin() + static_cast<std::ptrdiff_t>(at));
+    Record(*open, s);
+    for (const std::size_t boundary : {s, s + 1}) Compare(*open, boundary, disputes);
   }
-  while (!open_.empty() &&
-         std::all_of(open_.front().got.begin(), open_.front().got.end() - 1,
-                     [](const auto& got) { return !got.empty(); }) &&
-         !open_.front().got.back().empty()) {
+  while (!open_.empty() && open_.front().back &&
+         std::find(open_.front().words.begin(), open_.front().words.end(), Word::kOwed) ==
+             open_.front().words.end()) {
     open_.pop_front();
   }
   return disputes;
@@ -120,14 +179,17 @@ void Ledger::Relayed(const wire::Batch& batch) {
       batch.rows.size() != CountRows(open->runs) * batch.dim) {
     return;
   }
+  // The next stage takes no other after the first.
+  if (!open->seen[batch.stage].empty()) return;
   open->seen[batch.stage] = wire::RowHashes(batch.rows, batch.dim);
-  (void)Compare(*open, batch.stage);
+  std::vector<Dispute> none;  // It is not one word against another.
+  Compare(*open, batch.stage, none);
 }
 
 std::vector<NodeId> Ledger::TakeContradicted() { return std::exchange(contradicted_, {}); }
 
 // Whom the head has seen to be wrong is no longer a matter of one word against another.
-std::optional<Dispute> Ledger::Compare(const Open& open, std::size_t boundary) {
+void Ledger::Compare(const Open& open, std::size_t boundary, std::vector<Dispute>& disputes) {
   const std::vector<std::uint64_t>& sent = open.sent[boundary];
   const std::vector<std::uint64_t>& got = open.got[boundary];
   const std::vector<std::uint64_t>& seen = open.seen[boundary];
@@ -136,19 +198,18 @@ std::optional<Dispute> Ledger::Compare(const Open& open, std::size_t boundary) {
   if (!seen.empty()) {
     if (!sent.empty() && sent != seen) contradicted_.push_back(sender);
     if (!got.empty() && got != seen) contradicted_.push_back(receiver);
-    return std::nullopt;
+    return;
   }
-  if (sent.empty() || got.empty()) return std::nullopt;
+  if (sent.empty() || got.empty()) return;
   std::size_t row = 0;
   for (const wire::Run& run : open.runs) {
+    bool differ = false;
     for (std::size_t i = 0; i < run.count; ++i, ++row) {
       if (receiver == head_ && i + run.wanted < run.count) continue;
-      if (row >= sent.size() || row >= got.size() || sent[row] != got[row]) {
-        return Dispute{sender, receiver, run.sequence};
-      }
+      differ = differ || row >= sent.size() || row >= got.size() || sent[row] != got[row];
     }
+    if (differ) disputes.push_back({sender, receiver, run.sequence});
   }
-  return std::nullopt;
 }
 
 void Ledger::Record(const Open& open, std::size_t stage) {
@@ -219,17 +280,21 @@ std::vector<StageWork> Ledger::WorkOn(std::uint64_t sequence) const {
   return all;
 }
 
-std::vector<NodeId> Ledger::Silent(std::uint64_t sequence) const {
-  std::vector<NodeId> silent;
+std::vector<NodeId> Ledger::Evasive(std::uint64_t sequence) const {
   const auto found = accounts_.find(sequence);
-  if (found == accounts_.end()) return silent;
-  for (const pipeline::RouteStage& stage : found->second.stages) {
-    const auto column = found->second.given.find(stage.range.first);
-    if (column == found->second.given.end() || column->second.by != stage.node) {
-      silent.push_back(stage.node);
+  if (found == accounts_.end()) return {};
+  std::set<NodeId> evasive = found->second.evasive;
+  for (const Open& open : open_) {
+    if (!open.back || std::none_of(open.runs.begin(), open.runs.end(), [&](const wire::Run& run) {
+          return run.sequence == sequence;
+        })) {
+      continue;
+    }
+    for (std::size_t s = 0; s < open.stages.size(); ++s) {
+      if (open.words[s] == Word::kOwed) evasive.insert(open.stages[s].node);
     }
   }
-  return silent;
+  return {evasive.begin(), evasive.end()};
 }
 
 std::vector<std::int32_t> Ledger::Tokens(std::uint64_t sequence) const {

@@ -9,8 +9,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <optional>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/node_id.h"
@@ -49,12 +50,16 @@ class Ledger {
   void Sent(const pipeline::Route& route, const wire::Batch& batch,
             std::span<const std::int32_t> tokens, std::vector<std::uint64_t> hashes);
   // What came back to the head, after the last stage of a batch: the rows that were wanted.
-  std::optional<Dispute> Returned(const wire::Batch& batch);
-  // A node's receipts: those of batches that it had no part in are ignored.
+  // REQUIRES: from that stage.
+  std::vector<Dispute> Returned(const wire::Batch& batch);
+  // A node's receipts: those of batches that it had no part in are ignored. A node accounts for its
+  // batches in the order in which it computes them: one that is left out it has not had.
   std::vector<Dispute> Add(NodeId from, const wire::pb::Receipts& receipts);
-  // What the head itself saw of a batch that it passed on: `from` said otherwise, or nothing yet.
-  // The one end that contradicts it, as soon as it does.
+  // What the head itself saw of a batch that it passed on, the first time that it did. The one end
+  // that contradicts it is known as soon as it does. REQUIRES: from the stage before `batch.stage`.
   void Relayed(const wire::Batch& batch);
+  // Its link is down, and with it may be all that it knew: it has not said anything.
+  void Lost(NodeId node);
   // Nodes that said something else of rows than what the head had seen.
   std::vector<NodeId> TakeContradicted();
 
@@ -65,8 +70,8 @@ class Ledger {
   // batch, as the node before did: what was made again later counts, and nobody is blamed for a
   // receipt that was lost.
   std::vector<StageWork> WorkOn(std::uint64_t sequence) const;
-  // Of its last route, those that have said nothing about it.
-  std::vector<NodeId> Silent(std::uint64_t sequence) const;
+  // Those that have not accounted for batches of it that came back, which they must have had.
+  std::vector<NodeId> Evasive(std::uint64_t sequence) const;
   // Tokens of its positions, as they were fed.
   std::vector<std::int32_t> Tokens(std::uint64_t sequence) const;
   void Forget(std::uint64_t sequence);
@@ -88,17 +93,22 @@ class Ledger {
   struct Account {
     std::vector<std::int32_t> tokens;
     std::vector<pipeline::RouteStage> stages;  // Of the last route.
-    std::map<NodeId, std::size_t> owed;        // Batches that it has not accounted for.
+    std::map<NodeId, std::size_t> owed;        // Batches that it may still account for.
+    std::set<NodeId> evasive;                  // Will not, of one that came back.
     std::map<std::int64_t, Column> given;      // By boundary.
     std::map<std::int64_t, Column> made;
     std::size_t rows_beside = 0;
   };
+  // What a stage has said of a batch, or will say.
+  enum class Word : std::uint8_t { kOwed, kSaid, kSkipped, kLost };
   // A batch that not everybody has accounted for.
   struct Open {
     std::uint64_t epoch = 0;
     std::uint64_t step = 0;
     std::vector<pipeline::RouteStage> stages;  // Those that it passes.
     std::vector<wire::Run> runs;
+    std::vector<Word> words;  // Of each stage.
+    bool back = false;        // So all of them have had it.
     // At each boundary, that before the first stage first: what was sent, what arrived, what the
     // head saw of it. Empty: not known.
     std::vector<std::vector<std::uint64_t>> sent;
@@ -107,12 +117,17 @@ class Ledger {
   };
 
   Open* Find(std::uint64_t epoch, std::uint64_t step);
-  std::optional<Dispute> Compare(const Open& open, std::size_t boundary);
+  void Compare(const Open& open, std::size_t boundary, std::vector<Dispute>& disputes);
   void Record(const Open& open, std::size_t stage);
+  // Nothing will be said of it any more.
+  void GiveUp(Open& open, std::size_t stage, Word word);
+  void NoteEvasive(const Open& open, NodeId node);
 
   const NodeId head_;
   std::map<std::uint64_t, Account> accounts_;
   std::deque<Open> open_;  // In the order in which they were sent.
+  // The last batch that a node has accounted for: epochs and steps only grow.
+  std::map<NodeId, std::pair<std::uint64_t, std::uint64_t>> said_;
   std::vector<NodeId> contradicted_;
   std::size_t rows_now_ = 0;  // Of all accounts.
   std::uint64_t rows_sent_ = 0;

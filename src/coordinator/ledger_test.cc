@@ -35,9 +35,10 @@ wire::pb::Receipts Receipt(std::uint64_t step, const std::vector<std::uint64_t>&
 
 class LedgerTest : public testing::Test {
  protected:
-  wire::Batch Send(std::uint64_t step, std::uint32_t begin, std::uint32_t count) {
+  wire::Batch Send(std::uint64_t step, std::uint32_t begin, std::uint32_t count,
+                   const pipeline::Route& route = kRoute) {
     wire::Batch batch;
-    batch.epoch = kRoute.epoch;
+    batch.epoch = route.epoch;
     batch.step = step;
     batch.last = 1;
     batch.dim = kDim;
@@ -46,8 +47,13 @@ class LedgerTest : public testing::Test {
     for (std::uint32_t p = begin; p < begin + count; ++p) {
       tokens.push_back(static_cast<std::int32_t>(p));
     }
-    ledger_.Sent(kRoute, batch, tokens, Hashes(0, begin, count));
+    ledger_.Sent(route, batch, tokens, Hashes(0, begin, count));
     return batch;
+  }
+  void Return(wire::Batch batch) {
+    batch.stage = 2;
+    batch.rows.assign(batch.RowsBack() * kDim, 1);
+    (void)ledger_.Returned(batch);
   }
   std::vector<Dispute> Honest(NodeId node, std::uint64_t step, std::uint32_t begin,
                               std::uint32_t count) {
@@ -75,7 +81,7 @@ TEST_F(LedgerTest, WorkOfBothStagesCanBeComputedAgain) {
   EXPECT_EQ(works[1].upstream, kFirst);
   EXPECT_EQ(works[1].upstream_made, works[1].given);
   EXPECT_EQ(ledger_.Tokens(7), (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5}));
-  EXPECT_TRUE(ledger_.Silent(7).empty());
+  EXPECT_TRUE(ledger_.Evasive(7).empty());
   EXPECT_EQ(ledger_.accounted(), 6 * 5);
   ledger_.Forget(7);
   EXPECT_TRUE(ledger_.WorkOn(7).empty());
@@ -118,11 +124,74 @@ TEST_F(LedgerTest, RowsOfAllSequencesAreCounted) {
   EXPECT_EQ(ledger_.WorkOn(7)[1].rows_beside, 13U);
 }
 
-TEST_F(LedgerTest, WhoSaysNothingIsNamed) {
-  Send(0, 0, 4);
+TEST_F(LedgerTest, WhoDoesNotAccountForWhatCameBackIsNamed) {
+  const wire::Batch sent = Send(0, 0, 4);
   Honest(kFirst, 0, 0, 4);
-  EXPECT_EQ(ledger_.Silent(7), (std::vector<NodeId>{kSecond}));
+  EXPECT_TRUE(ledger_.Evasive(7).empty()) << "it may not have had it";
+  Return(sent);
+  EXPECT_EQ(ledger_.Evasive(7), (std::vector<NodeId>{kSecond}));
   ASSERT_EQ(ledger_.WorkOn(7).size(), 1U);
+  Honest(kSecond, 0, 0, 4);
+  EXPECT_TRUE(ledger_.Evasive(7).empty());
+}
+
+TEST_F(LedgerTest, NodesAccountInOrder) {
+  const wire::Batch first = Send(0, 0, 4);
+  const wire::Batch second = Send(1, 4, 1);
+  Honest(kSecond, 1, 4, 1);
+  EXPECT_FALSE(ledger_.Complete(7)) << "the first node may still account";
+  Honest(kSecond, 0, 0, 4);
+  Honest(kFirst, 0, 0, 4);
+  Honest(kFirst, 1, 4, 1);
+  EXPECT_TRUE(ledger_.Complete(7));
+  EXPECT_TRUE(ledger_.Evasive(7).empty());
+  Return(first);
+  Return(second);
+  EXPECT_EQ(ledger_.Evasive(7), (std::vector<NodeId>{kSecond})) << "it must have had the first";
+  const std::vector<StageWork> works = ledger_.WorkOn(7);
+  ASSERT_EQ(works.size(), 1U) << "what it left out cannot be computed again";
+  EXPECT_EQ(works[0].node, kFirst);
+}
+
+TEST_F(LedgerTest, ABatchThatWasLeftOutIsNamedWheneverItComesBack) {
+  const wire::Batch first = Send(0, 0, 4);
+  Honest(kFirst, 0, 0, 4);
+  Send(1, 4, 1);
+  for (const bool returned : {false, true}) {
+    if (returned) Return(first);
+    Honest(kSecond, 1, 4, 1);
+    EXPECT_EQ(ledger_.Evasive(7).size(), returned ? 1U : 0U);
+  }
+}
+
+// An epoch that breaks leaves batches behind that some nodes never had.
+TEST_F(LedgerTest, WhatNeverCameBackMayBeLeftOut) {
+  Send(0, 0, 4);
+  pipeline::Route later = kRoute;
+  later.epoch = kRoute.epoch + 1;
+  wire::Batch again = Send(0, 0, 4, later);
+  for (const NodeId node : {kFirst, kSecond}) {
+    wire::pb::Receipts receipts =
+        Receipt(0, Hashes(node == kFirst ? 0 : 3, 0, 4), Hashes(node == kFirst ? 3 : 5, 0, 4));
+    receipts.set_epoch(later.epoch);
+    EXPECT_TRUE(ledger_.Add(node, receipts).empty());
+  }
+  Return(again);
+  EXPECT_TRUE(ledger_.Complete(7));
+  EXPECT_TRUE(ledger_.Evasive(7).empty());
+  EXPECT_EQ(ledger_.WorkOn(7).size(), 2U);
+}
+
+TEST_F(LedgerTest, WhoWasGoneHasSaidNothing) {
+  const wire::Batch first = Send(0, 0, 4);
+  Honest(kFirst, 0, 0, 4);
+  Send(1, 4, 1);
+  ledger_.Lost(kFirst);
+  ledger_.Lost(kSecond);
+  EXPECT_TRUE(ledger_.Complete(7));
+  Return(first);
+  EXPECT_TRUE(ledger_.Evasive(7).empty());
+  EXPECT_TRUE(ledger_.WorkOn(7).empty());
 }
 
 TEST_F(LedgerTest, TheEndsOfALinkThatDisagreeAreBothNamed) {
@@ -146,29 +215,45 @@ TEST_F(LedgerTest, WhatTheHeadSawDecides) {
   EXPECT_EQ(ledger_.TakeContradicted(), (std::vector<NodeId>{kSecond}));
 }
 
+TEST_F(LedgerTest, WhatTheHeadSawFirstIsWhatTheNextOneGot) {
+  wire::Batch passed = Send(0, 0, 2);
+  passed.stage = 1;
+  passed.rows = {1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<std::uint64_t> seen = wire::RowHashes(passed.rows, kDim);
+  ledger_.Relayed(passed);
+  passed.rows[0] = 9;
+  ledger_.Relayed(passed);
+  ledger_.Add(kSecond, Receipt(0, seen, Hashes(5, 0, 2)));
+  EXPECT_TRUE(ledger_.TakeContradicted().empty());
+}
+
 TEST_F(LedgerTest, WhatComesBackMustBeWhatWasSaid) {
   wire::Batch back = Send(0, 0, 3);
   back.stage = 2;
   back.rows = {1, 2, 3, 4};
+  wire::Batch wrong = Send(1, 0, 3);
+  wrong.stage = 2;
+  wrong.rows = {9, 2, 3, 4};
   std::vector<std::uint64_t> made = Hashes(5, 0, 3);
   made[2] = wire::RowHash(back.rows);
-  ledger_.Add(kSecond, Receipt(0, Hashes(3, 0, 3), made));
-  EXPECT_EQ(ledger_.Returned(back), std::nullopt);
-  back.rows[0] = 9;
-  EXPECT_EQ(ledger_.Returned(back), (Dispute{kSecond, kHead, 7}));
+  for (const std::uint64_t step : {0U, 1U}) {
+    ledger_.Add(kSecond, Receipt(step, Hashes(3, 0, 3), made));
+  }
+  EXPECT_TRUE(ledger_.Returned(back).empty());
+  EXPECT_EQ(ledger_.Returned(wrong), (std::vector<Dispute>{{kSecond, kHead, 7}}));
 }
 
 TEST_F(LedgerTest, NonsenseIsIgnored) {
   Send(0, 0, 4);
   EXPECT_TRUE(Honest(NodeId{99}, 0, 0, 4).empty());
   EXPECT_TRUE(Honest(kFirst, 5, 0, 4).empty());
-  EXPECT_TRUE(Honest(kFirst, 0, 0, 3).empty()) << "another number of rows";
   wire::pb::Receipts cut = Receipt(0, Hashes(0, 0, 4), Hashes(3, 0, 4));
   cut.mutable_made()->Truncate(2);
   EXPECT_TRUE(ledger_.Add(kFirst, cut).empty());
   wire::pb::Receipts huge = Receipt(0, Hashes(0, 0, 4), Hashes(3, 0, 4));
   huge.set_rows(0, 0xffffffffU);
   EXPECT_TRUE(ledger_.Add(kFirst, huge).empty());
+  EXPECT_TRUE(Honest(kFirst, 0, 0, 3).empty()) << "another number of rows";
   EXPECT_TRUE(ledger_.WorkOn(7).empty());
 }
 

@@ -66,9 +66,19 @@ void Lines::OnBatch(NodeId from, wire::Batch batch) {
   if (Line* const line = Owner(from)) line->replica().OnBatch(from, std::move(batch));
 }
 
+bool Lines::MayPass(NodeId from, const wire::Batch& batch) const {
+  const Line* const line = Owner(from);
+  if (line == nullptr || !line->running()) return false;
+  const pipeline::Route& route = line->replica().route();
+  return batch.epoch == route.epoch && batch.stage > 0 && batch.stage < route.stages.size() &&
+         route.stages[batch.stage - 1].node == from && route.stages[batch.stage].node == batch.to;
+}
+
 void Lines::OnDispute(NodeId sender, NodeId receiver) {
+  const bool is_new = world_.roster.Reachable(sender, receiver);
+  world_.roster.KeepApart(sender, receiver);
   Line* const line = Owner(sender);
-  if (line == nullptr || !line->running() || !world_.roster.Reachable(sender, receiver)) return;
+  if (line == nullptr || !line->running() || !is_new) return;
   wire::pb::StageTrouble trouble;
   trouble.set_epoch(line->replica().route().epoch);
   trouble.set_kind(wire::pb::StageTrouble::NEXT_DOWN);

@@ -58,6 +58,8 @@ class Lines final : private LineEvents {
   // Two neighbours say different things of what passed between them: from now on it passes the
   // head.
   void OnDispute(NodeId sender, NodeId receiver);
+  // Whether a batch that the head is to pass on comes from a stage and is for the next one.
+  bool MayPass(NodeId from, const wire::Batch& batch) const;
   // Looks at deadlines; to be called some ten times a second.
   void Tick();
 

@@ -60,7 +60,11 @@ class Roster {
 
   // `from` cannot reach `to`: the head passes their frames on.
   void SetUnreachable(NodeId from, NodeId to) { unreachable_.insert({from, to}); }
-  bool Reachable(NodeId from, NodeId to) const { return !unreachable_.contains({from, to}); }
+  // Nor are they to, from now on: each says that the other lies.
+  void KeepApart(NodeId from, NodeId to) { apart_.insert({from, to}); }
+  bool Reachable(NodeId from, NodeId to) const {
+    return !unreachable_.contains({from, to}) && !apart_.contains({from, to});
+  }
 
  private:
   // Of the members of which it is known; 1 if of none.
@@ -68,6 +72,7 @@ class Roster {
 
   std::map<NodeId, Member> members_;
   std::set<std::pair<NodeId, NodeId>> unreachable_;
+  std::set<std::pair<NodeId, NodeId>> apart_;  // Also of those that left and came back.
   std::map<NodeId, Instant> avoid_;
   std::map<NodeId, SpeedBelief> speeds_;
   std::uint64_t beliefs_ = 0;

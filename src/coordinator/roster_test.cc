@@ -116,6 +116,18 @@ TEST(RosterTest, RoundTripsBecomeLatenciesOfOneWay) {
   EXPECT_TRUE(roster.Candidates(kNow).links.empty()) << "over the head, whatever was measured";
 }
 
+TEST(RosterTest, ThoseThatContradictEachOtherStayApart) {
+  Roster roster;
+  Greet(roster, kA, 1000, 1);
+  Greet(roster, kB, 1000, 1);
+  roster.SetUnreachable(kB, kA);
+  roster.KeepApart(kA, kB);
+  roster.Left(kA);
+  Greet(roster, kA, 1000, 1);
+  EXPECT_TRUE(roster.Reachable(kB, kA)) << "a new link may be better";
+  EXPECT_FALSE(roster.Reachable(kA, kB)) << "who lied once may lie again";
+}
+
 TEST(RosterTest, ThoseThatCannotBeUsedAreNoCandidates) {
   Roster roster;
   Greet(roster, kA, 1000, 1);

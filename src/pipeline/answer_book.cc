@@ -85,7 +85,7 @@ bool AnswerBook::Restart(const std::string& id, const Status& why) {
   if (found == answers_.end()) return false;
   Answer& answer = found->second;
   AnswerRecord& record = answer.record;
-  if (record.ended && record.how == AnswerEnd::kStopped) return false;
+  if (record.ended && record.how == AnswerEnd::kCancelled) return false;
   if (record.ended) std::erase(ended_, id);
   record.tokens.clear();
   record.ended = false;

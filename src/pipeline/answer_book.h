@@ -46,7 +46,7 @@ class AnswerBook {
   void Add(const std::string& id, const llm::SampledToken& token);
   void End(const std::string& id, AnswerEnd how, const Status& status);
   // What there is of it was wrong: listeners are told that it failed, and it begins anew. False:
-  // there is no such answer, or somebody stopped it.
+  // there is no such answer, or nobody wants it.
   bool Restart(const std::string& id, const Status& why);
   // Tells nobody, and is stored with what comes next. REQUIRES: as above.
   void SetEnergy(const std::string& id, const AnswerEnergy& energy);

@@ -37,7 +37,7 @@ class Listener final : public AnswerEvents {
     if (on_token) on_token(index);
   }
   void OnEnd(AnswerEnd how, const Status& status) override {
-    constexpr const char* kNames[] = {"token", "length", "stopped", "failed"};
+    constexpr const char* kNames[] = {"token", "length", "stopped", "failed", "cancelled"};
     Note(std::string("end(") + kNames[static_cast<std::size_t>(how)] + ")");
     why = status;
     if (on_end) on_end();
@@ -96,6 +96,20 @@ TEST_F(AnswerBookTest, AnIdIsTakenOnce) {
   EXPECT_EQ(book_.Open(Asked("a"), &listener).code(), Code::kInvalidArgument);
   book_.End("a", AnswerEnd::kStopped, {});
   EXPECT_EQ(book_.Open(Asked("a"), &listener).code(), Code::kInvalidArgument);
+}
+
+// A stop string in wrong rows is no reason to believe them.
+TEST_F(AnswerBookTest, WhatSomebodyWantedBeginsAnew) {
+  for (const AnswerEnd how : {AnswerEnd::kLength, AnswerEnd::kStopped, AnswerEnd::kCancelled}) {
+    const std::string id = std::to_string(static_cast<int>(how));
+    Listener listener;
+    Open(id, &listener);
+    Add(id, 5);
+    book_.End(id, how, {});
+    Run();
+    EXPECT_EQ(book_.Restart(id, {Code::kCorruption, "wrong"}), how != AnswerEnd::kCancelled);
+    EXPECT_EQ(book_.Find(id)->ended, how == AnswerEnd::kCancelled);
+  }
 }
 
 TEST_F(AnswerBookTest, WhatCannotBeStoredIsNotAccepted) {

@@ -56,7 +56,7 @@ Result<StoredAnswer> DecodeAnswer(std::string_view bytes) {
   wire::pb::StoredAnswer in;
   if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || in.id().empty() ||
       in.id().size() > kAnswerIdBytesMax || in.prompt().empty() ||
-      in.how() > static_cast<std::uint32_t>(AnswerEnd::kFailed) ||
+      in.how() > static_cast<std::uint32_t>(AnswerEnd::kCancelled) ||
       in.code() > static_cast<std::uint32_t>(Code::kCancelled)) {
     return Status(Code::kCorruption, "a stored answer is damaged");
   }

@@ -119,7 +119,7 @@ TEST(AnswerStoreTest, WhatIsNoAnswerIsRefused) {
   bad.question.prompt.clear();
   EXPECT_TRUE(refused(bad));
   bad = EveryField();
-  bad.how = static_cast<AnswerEnd>(static_cast<int>(AnswerEnd::kFailed) + 1);
+  bad.how = static_cast<AnswerEnd>(static_cast<int>(AnswerEnd::kCancelled) + 1);
   EXPECT_TRUE(refused(bad));
   bad = EveryField();
   bad.status = Status(static_cast<Code>(static_cast<int>(Code::kCancelled) + 1), "?");

@@ -30,10 +30,11 @@ inline constexpr std::size_t kAnswerIdBytesMax = 64;
 inline constexpr std::size_t kAnswerNoteBytesMax = 64 << 10;
 
 enum class AnswerEnd : std::uint8_t {
-  kEndToken,  // One of Question::end_tokens was drawn; it is the last token.
-  kLength,    // tokens_max, or the context is full.
-  kStopped,   // Stop() was called.
-  kFailed,    // See the status.
+  kEndToken,   // One of Question::end_tokens was drawn; it is the last token.
+  kLength,     // tokens_max, or the context is full.
+  kStopped,    // Stop() was called.
+  kFailed,     // See the status.
+  kCancelled,  // Cancel() was called.
 };
 
 class AnswerEvents {
@@ -86,8 +87,11 @@ class Answers {
 
   // No more events to these. The answer goes on.
   virtual void Forget(AnswerEvents* events) = 0;
-  // Ends the answer: nobody wants the rest. Listeners get OnEnd(kStopped). Unknown ids are ignored.
+  // Ends the answer: whoever asked has all that it wanted. Listeners get OnEnd(kStopped). Unknown
+  // ids are ignored.
   virtual void Stop(const std::string& id) = 0;
+  // Ends it: nobody wants any of it. As above, with kCancelled.
+  virtual void Cancel(const std::string& id) = 0;
 
   // Of the model: how many tokens a prompt and its answer may have together.
   virtual std::size_t context() const = 0;

@@ -71,6 +71,12 @@ void Replica::OnBatch(NodeId from, wire::Batch batch) {
   if (returned_.size() >= flights_.size()) {
     return Break({Code::kCorruption, "more batches came back than were sent"});
   }
+  const Flight& expected = flights_[returned_.size()];
+  // Only the last stage of those that it was sent through may return it.
+  if (batch.last + 1 != StagesOf(expected).size()) return;
+  if (!expected.left || batch.step != expected.step) {
+    return Break({Code::kCorruption, "a batch came back that was not sent, or in another order"});
+  }
   last_moved_ = seams_.clock.Now();
   if (options_.observer != nullptr) options_.observer->OnReturned(batch);
   returned_.push_back(std::move(batch));
@@ -258,10 +264,8 @@ void Replica::TakeNext() {
   if (drawing_ || returned_.empty() || !running_) return;
   wire::Batch batch = std::move(returned_.front());
   returned_.pop_front();
-  const auto expected = flights_.begin();
-  if (expected == flights_.end() || !expected->left || batch.step != expected->step ||
-      batch.dim != model_->dim() || batch.runs.size() != expected->runs.size()) {
-    return Break({Code::kCorruption, "a batch came back that was not sent, or in another order"});
+  if (batch.dim != model_->dim() || batch.runs.size() != flights_.front().runs.size()) {
+    return Break({Code::kCorruption, "another batch came back than was sent"});
   }
   Flight flight = std::move(flights_.front());
   flights_.pop_front();

@@ -55,9 +55,8 @@ void RowLog::MakeRoom() {
   }
 }
 
-void RowLog::Clear() {
-  sequences_.clear();
-  bytes_ = 0;
+void RowLog::EndAll() {
+  for (auto& [sequence, kept] : sequences_) kept.over = true;
 }
 
 std::span<const std::uint16_t> RowLog::Find(std::uint64_t sequence, std::int64_t boundary,

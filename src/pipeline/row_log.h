@@ -27,7 +27,8 @@ class RowLog {
   // The rows that `batch` has after layers [0, boundary), all of RowsIn(). Rows of a sequence that
   // follow no others, or were made after other layers than those before, begin anew from theirs.
   void Add(const wire::Batch& batch, std::int64_t boundary);
-  void Clear();
+  // All sequences are over, until rows of them follow.
+  void EndAll();
 
   // Rows [begin, begin + count) of a sequence; empty: they are not (all) here. Good until the next
   // Add.

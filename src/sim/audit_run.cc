@@ -55,15 +55,39 @@ class Spoiler {
             static_cast<std::uint16_t>(1U << random_.Below(10));
         ++witness_.lies;
         wrong.insert(run.begin + i);
+        spoiled_.insert({batch.epoch, batch.step});
       }
     }
   }
+  bool Spoiled(std::uint64_t epoch, std::uint64_t step) const {
+    return spoiled_.contains({epoch, step});
+  }
+  // As likely as a row is to be wrong.
+  bool Wants() { return random_.Chance(chance_); }
 
  private:
   const double chance_;
   Random random_;
   Witness& witness_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> spoiled_;
 };
+
+// Without those of batches that it has spoiled.
+wire::pb::Receipts LeaveOut(const wire::pb::Receipts& all, const Spoiler& spoiler) {
+  wire::pb::Receipts some;
+  some.set_epoch(all.epoch());
+  int at = 0;
+  for (int i = 0; i < all.steps_size(); ++i) {
+    const int begin = at;
+    at += static_cast<int>(all.rows(i));
+    if (spoiler.Spoiled(all.epoch(), all.steps(i))) continue;
+    some.add_steps(all.steps(i));
+    some.add_rows(all.rows(i));
+    some.mutable_given()->Add(all.given().begin() + begin, all.given().begin() + at);
+    some.mutable_made()->Add(all.made().begin() + begin, all.made().begin() + at);
+  }
+  return some;
+}
 
 // The network of a node that lies about what passes.
 class LyingNetwork final : public Network {
@@ -86,12 +110,19 @@ class LyingNetwork final : public Network {
         frame = wire::EncodeBatch(*batch);
       }
     }
-    if (traffic == Traffic::kControl && lie_ != Lie::kLink) {
+    if (traffic == Traffic::kActivations && lie_ == Lie::kForgery && spoiler_->Wants()) {
+      if (const Result<wire::Batch> batch = wire::DecodeBatch(frame); batch.ok()) Forge(*batch);
+    }
+    if (traffic == Traffic::kControl && lie_ != Lie::kLink && lie_ != Lie::kForgery) {
       Result<wire::pb::ToHead> message = wire::DecodeToHead(frame);
       if (message.ok() && message->has_receipts()) {
         if (lie_ == Lie::kSilence) return {};
         wire::pb::Receipts& receipts = *message->mutable_receipts();
-        if (receipts.made_size() > 0) receipts.set_made(0, receipts.made(0) + 1);
+        if (lie_ == Lie::kEvasion) {
+          receipts = LeaveOut(receipts, *spoiler_);
+        } else if (receipts.made_size() > 0) {
+          receipts.set_made(0, receipts.made(0) + 1);
+        }
         frame = wire::Encode(*message);
       }
     }
@@ -99,6 +130,31 @@ class LyingNetwork final : public Network {
   }
 
  private:
+  // What would make others look guilty, if it were believed: batches of every stage, to everybody,
+  // by itself and over the head, and as if they had come back from the last stage. If a node is not
+  // its neighbour, it is now.
+  void Forge(const wire::Batch& real) {
+    for (std::uint32_t node = 1; node <= 6; ++node) {
+      for (std::uint32_t stage = 0; stage <= 4; ++stage) {
+        wire::Batch forged = real;
+        forged.to = NodeId{node};
+        forged.stage = stage;
+        forged.last = stage == 4 ? 3 : real.stage - 1;
+        forged.step += (node + 2) % 3;
+        if (forged.stage > forged.last) forged.last = forged.stage - 1;
+        forged.rows.assign(
+            (forged.stage > forged.last ? forged.RowsBack() : forged.RowsIn()) * forged.dim,
+            0x3C00);
+        if (NodeId{node} != network_.self()) Hand(NodeId{node}, forged);
+        if (node != 1) Hand(kHead, forged);
+      }
+    }
+  }
+  void Hand(NodeId to, const wire::Batch& batch) {
+    if (network_.Send(to, Traffic::kActivations, wire::EncodeBatch(batch)).ok()) return;
+    network_.Connect(to, "sim:" + std::to_string(ToNumber(to)));
+  }
+
   Network& network_;
   const Lie lie_;
   const std::shared_ptr<Spoiler> spoiler_;
@@ -137,7 +193,7 @@ class AgentProgram final : public Program {
     Network* network = &around.network;
     if (run.liar && ToNumber(around.self) == *run.liar + 2) {
       const auto spoiler = std::make_shared<Spoiler>(run.chance, run.seed, witness);
-      if (run.lie == Lie::kResults || run.lie == Lie::kSilence) {
+      if (run.lie == Lie::kResults || run.lie == Lie::kSilence || run.lie == Lie::kEvasion) {
         options.spoil = [spoiler](wire::Batch& batch) { spoiler->Spoil(batch); };
       }
       if (run.lie != Lie::kResults) {
@@ -204,15 +260,17 @@ class HeadProgram final : public Program {
   }
 
   coordinator::AuditTally audits() const { return coordinator_->audits(); }
-  // Once nobody lies any more, what is there must be right.
+  // Once nobody lies any more, what is there must be right; and all of it, if nobody's rows were
+  // wrong.
   void Check() const {
     for (std::size_t i = 0; i < asked_; ++i) {
       const pipeline::AnswerRecord* const record = coordinator_->Find(IdOf(i));
-      if (record == nullptr || !record->ended || record->remade == 0) continue;
+      if (record == nullptr || !record->ended) continue;
+      if (record->remade == 0 && witness_.lies > 0) continue;
       std::vector<std::int32_t> tokens;
       for (const llm::SampledToken& token : record->tokens) tokens.push_back(token.token);
       if (tokens != questions_[i % questions_.size()].answer) {
-        witness_.failure = IdOf(i) + " was made again, and is wrong";
+        witness_.failure = IdOf(i) + " is wrong";
       }
     }
   }

@@ -19,6 +19,8 @@ enum class Lie : std::uint8_t {
   kLink,      // It sends other rows than it says and shows.
   kReceipts,  // It says that it made others than it did.
   kSilence,   // It flips bits, and sends no receipts.
+  kEvasion,   // It flips bits, and leaves those batches out of its receipts.
+  kForgery,   // It sends batches that are for others to send.
 };
 
 struct AuditRunOptions {

@@ -108,7 +108,7 @@ TEST_F(AuditRunTest, ARareLieIsFoundWithTheProbabilityOfAnAudit) {
 
 // Nobody who stands behind a liar is taken for it, however it lies.
 TEST_F(AuditRunTest, ALiarIsNeverTakenForItsNeighbour) {
-  for (const Lie lie : {Lie::kLink, Lie::kReceipts, Lie::kSilence}) {
+  for (const Lie lie : {Lie::kLink, Lie::kReceipts, Lie::kSilence, Lie::kEvasion}) {
     std::uint64_t caught = 0;
     const std::uint64_t seeds = Seeds() / 8 + 1;
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -125,6 +125,21 @@ TEST_F(AuditRunTest, ALiarIsNeverTakenForItsNeighbour) {
     std::cout << "lie " << static_cast<int>(lie) << ": " << caught << " of " << seeds
               << " found out\n";
     EXPECT_GE(2 * caught, seeds);
+  }
+}
+
+// Batches count if they come from where they must come from.
+TEST_F(AuditRunTest, WhoForgesBatchesMakesNobodyLookGuilty) {
+  for (std::uint64_t seed = 1; seed <= Seeds() / 8 + 1; ++seed) {
+    const auto forger = static_cast<std::uint32_t>(seed % 4);
+    const AuditRunResult result =
+        Run({.seed = seed, .audit = 0.2, .liar = forger, .lie = Lie::kForgery, .chance = 0.05});
+    EXPECT_EQ(result.failure, "") << seed;
+    // Of its own stage it may have sent two different batches over the head.
+    for (const NodeId node : result.quarantined) {
+      EXPECT_EQ(ToNumber(node), forger + 2) << "seed " << seed << ": an honest one is blamed";
+    }
+    EXPECT_TRUE(result.tokens >= 2000 || !result.quarantined.empty()) << seed;
   }
 }
 

@@ -56,6 +56,7 @@ class EngineAnswers final : public pipeline::Answers {
     const auto found = running_.find(id);
     if (found != running_.end()) found->second.stop = true;
   }
+  void Cancel(const std::string& id) override { Stop(id); }
   std::size_t context() const override { return context_; }
 
   std::size_t running() const { return running_.size(); }

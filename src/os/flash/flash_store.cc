@@ -136,7 +136,7 @@ Result<std::uint32_t> FlashStore::OpenNow(const wire::pb::LayerFile& layer) {
                          LayerWriter::Open(directory_.PartPath(layer.sha256()), layer, stop_));
   if (writer.complete()) {  // The program ended before it got its name.
     SHOAL_RETURN_IF_ERROR(writer.MoveTo(directory_.WholePath(layer.sha256())));
-    SetUsable(layer.sha256());
+    SetRight(layer.sha256());
     Hold(layer.sha256());
     return writer.chunks();
   }
@@ -157,7 +157,7 @@ Result<bool> FlashStore::CheckWhole(const wire::pb::LayerFile& layer) {
   if (file.ok() && file->size() == layer.bytes()) {
     SHOAL_ASSIGN_OR_RETURN(const std::uint32_t right, CountRightChunks(path, layer, stop_));
     if (right == pipeline::ChunkCount(layer.bytes())) {
-      SetUsable(layer.sha256());
+      SetRight(layer.sha256());
       return Hold(layer.sha256());
     }
   }
@@ -189,22 +189,23 @@ Status FlashStore::AppendNow(const wire::pb::LayerFile& layer, std::uint32_t chu
   if (!writer_->complete()) return {};
   LayerWriter writer = *std::exchange(writer_, std::nullopt);
   SHOAL_RETURN_IF_ERROR(writer.MoveTo(directory_.WholePath(layer.sha256())));
-  SetUsable(layer.sha256());
+  SetRight(layer.sha256());
   return {};
 }
 
-void FlashStore::SetUsable(const std::string& name) {
+void FlashStore::SetRight(const std::string& name) {
   MutexLock lock(mutex_);
   whole_[name].usable = true;
+  whole_[name].right = true;
 }
 
-// Sees to it that the event loop finds a usable layer without having to read it. False: there is
+// Sees to it that the event loop finds a right layer without having to read it. False: there is
 // none, or not any more.
 bool FlashStore::Hold(const std::string& name) {
   {
     MutexLock lock(mutex_);
     const auto found = whole_.find(name);
-    if (found == whole_.end() || !found->second.usable) return false;
+    if (found == whole_.end() || !found->second.right) return false;
     if ((ready_ = found->second.held.lock()) != nullptr) return true;
   }
   const std::string path = directory_.WholePath(name);

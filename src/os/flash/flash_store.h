@@ -34,7 +34,7 @@ class FlashStore final : public pipeline::LayerStore {
   enum class Check : std::uint8_t {
     kBeforeUse,
     // Find finds layers that were not hashed: on a head, which only gives them to nodes that check
-    // every chunk.
+    // every chunk. Open hashes them there, too.
     kByReceivers,
   };
 
@@ -58,6 +58,7 @@ class FlashStore final : public pipeline::LayerStore {
  private:
   struct Entry {
     bool usable = false;
+    bool right = false;  // It was hashed in this process.
     std::weak_ptr<const pipeline::LayerBytes> held;
   };
 
@@ -71,7 +72,7 @@ class FlashStore final : public pipeline::LayerStore {
   Status MakeRoom(const wire::pb::LayerFile& layer, std::uint64_t bytes) SHOAL_EXCLUDES(mutex_);
   Status AppendNow(const wire::pb::LayerFile& layer, std::uint32_t chunk,
                    const std::vector<std::byte>& bytes) SHOAL_EXCLUDES(mutex_);
-  void SetUsable(const std::string& name) SHOAL_EXCLUDES(mutex_);
+  void SetRight(const std::string& name) SHOAL_EXCLUDES(mutex_);
   bool Hold(const std::string& name) SHOAL_EXCLUDES(mutex_);
 
   Loop& loop_;

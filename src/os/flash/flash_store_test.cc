@@ -152,6 +152,16 @@ TEST_F(FlashStoreTest, AHeadGivesAwayWhatItHasNotHashed) {
   EXPECT_TRUE(Has(layer_));
 }
 
+// A head that computes with a layer itself judges others by it.
+TEST_F(FlashStoreTest, AHeadHashesWhatItComputesWith) {
+  Fetch(layer_);
+  FlipBit(whole_path_, layer_.bytes.size() - 1);
+  Restart(FlashStore::Check::kByReceivers);
+  EXPECT_NE(store_->Find(layer_.name()), nullptr) << "whoever gets it looks at it";
+  EXPECT_EQ(*Open(layer_.file), 0U);
+  EXPECT_EQ(store_->Find(layer_.name()), nullptr);
+}
+
 TEST_F(FlashStoreTest, AMappingOutlivesItsFile) {
   Fetch(layer_);
   const auto held = store_->Find(layer_.name());
