@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "coordinator/caretaker.h"
 #include "os/wall_clock.h"
 
 namespace shoal {
@@ -50,7 +51,7 @@ void ShowMember(const coordinator::Member& member, Instant now, api::NodeSummary
   for (const wire::pb::RoundTrip& trip : told.round_trips()) {
     if (NodeId{trip.node()} == kHeadNode) node.round_trip_ms = Finite(true, trip.milliseconds());
   }
-  node.doubts = {told.doubts().begin(), told.doubts().end()};
+  node.doubts = coordinator::PlainDoubts(told);
 }
 
 void ShowCare(const coordinator::Member& member, const coordinator::CareVerdict& verdict,
