@@ -221,6 +221,7 @@ class Screen {
     Nodes();
     Add("");
     Energy();
+    Audits();
     Add("");
     Findings();
     Events();
@@ -380,6 +381,19 @@ class Screen {
     }
     const bool head = FlagAt(energy, "head_counted").value_or(false);
     return text + (head ? "the head is counted" : "the head is not counted");
+  }
+
+  // Nothing is said where nothing is audited.
+  void Audits() {
+    const Json audits = ObjectAt(report_, "audits");
+    if (audits.empty()) return;
+    AddWrapped(
+        fmt::format("audits: {:.0f} right, {:.0f} wrong, {:.0f} void; {:.1f}% of the work was "
+                    "computed again",
+                    NumberAt(audits, "right").value_or(0), NumberAt(audits, "wrong").value_or(0),
+                    NumberAt(audits, "void").value_or(0),
+                    100 * NumberAt(audits, "share").value_or(0)),
+        "  ");
   }
 
   void Findings() {

@@ -87,6 +87,7 @@ TEST(StatusViewTest, SaysWhoHoldsWhatAndWhatIsWrong) {
                   "  2026-11-16 1.00 Wh (- idle)\n"
                   "  ~ is estimated; the head is counted\n"))
       << text;
+  EXPECT_FALSE(Has(text, "audits")) << text;
   EXPECT_FALSE(Has(text, "\x1b")) << text;  // Nobody draws on a user's terminal.
 }
 
@@ -99,6 +100,15 @@ TEST(StatusViewTest, WideScreensShowMore) {
   EXPECT_TRUE(Has(wide, "ping ms")) << wide;
   EXPECT_TRUE(Has(wide, "the phone wit…")) << wide;
   EXPECT_TRUE(Has(wide, "J/tok Wh today  g CO2e\n")) << wide;
+}
+
+TEST(StatusViewTest, SaysWhatAuditsFound) {
+  Json report = Report();
+  report["audits"] = {{"right", 124}, {"wrong", 1}, {"void", 3}, {"share", 0.198}};
+  const std::string text = Show(report, 80);
+  EXPECT_TRUE(
+      Has(text, "audits: 124 right, 1 wrong, 3 void; 19.8% of the work was computed again\n"))
+      << text;
 }
 
 TEST(StatusViewTest, FitsTheScreen) {
