@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 
+#include "coordinator/caretaker.h"
 #include "os/wall_clock.h"
 
 namespace shoal {
@@ -50,7 +52,7 @@ void ShowMember(const coordinator::Member& member, Instant now, api::NodeSummary
   for (const wire::pb::RoundTrip& trip : told.round_trips()) {
     if (NodeId{trip.node()} == kHeadNode) node.round_trip_ms = Finite(true, trip.milliseconds());
   }
-  node.doubts = {told.doubts().begin(), told.doubts().end()};
+  node.doubts = coordinator::PlainDoubts(told);
 }
 
 void ShowCare(const coordinator::Member& member, const coordinator::CareVerdict& verdict,
@@ -63,7 +65,25 @@ void ShowCare(const coordinator::Member& member, const coordinator::CareVerdict&
   }
 }
 
-void ShowAccount(const coordinator::NodeAccount& account, Instant now, api::NodeSummary& node) {
+api::EnergySummary Summarize(const coordinator::Consumption& taken,
+                             const coordinator::Tariff& tariff) {
+  api::EnergySummary energy;
+  if (taken.joules > 0) {  // Else nobody knows.
+    energy.wh = coordinator::ToWattHours(taken.joules);
+    energy.wh_idle = coordinator::ToWattHours(taken.idle);
+    energy.gco2e = tariff.Grams(taken.joules);
+    energy.cost = tariff.Price(taken.joules);
+  }
+  energy.estimated = taken.estimated;
+  energy.tokens = taken.tokens;
+  energy.joules_per_token = taken.PerToken();
+  energy.joules_per_token_estimated = taken.used_estimated;
+  if (taken.work > 0) energy.covered = taken.work_covered / taken.work;
+  return energy;
+}
+
+void ShowAccount(const coordinator::NodeAccount& account, const coordinator::Tariff& tariff,
+                 Instant now, api::NodeSummary& node) {
   if (node.state == "down" && account.left) {
     node.heard_seconds = ToSeconds(now - *account.left);
     node.reason = account.why_left;
@@ -75,9 +95,8 @@ void ShowAccount(const coordinator::NodeAccount& account, Instant now, api::Node
     node.watts = energy.power->watts;
     node.watts_estimated = energy.power->estimated;
   }
-  node.joules_per_token = energy.PerToken();
-  node.wh_today = coordinator::ToWattHours(energy.today.all);
-  node.wh_idle_today = coordinator::ToWattHours(energy.today.idle);
+  node.today = Summarize(energy.today, tariff);
+  node.total = Summarize(energy.total, tariff);
 }
 
 api::ReplicaSummary Summarize(const coordinator::Line& line) {
@@ -138,7 +157,7 @@ std::vector<api::NodeSummary> ClusterStatus::Nodes() const {
       ShowCare(found->second, coordinator_.VerdictOn(record.id), node);
     }
     for (const auto& line : coordinator_.lines().lines()) ShowStage(*line, node);
-    ShowAccount(coordinator_.accounts().Of(record.id), clock_.Now(), node);
+    ShowAccount(coordinator_.accounts().Of(record.id), options_.tariff, clock_.Now(), node);
     if (const auto found = coordinator_.quarantined().find(record.id);
         found != coordinator_.quarantined().end()) {
       node.state = "quarantined";
@@ -173,39 +192,35 @@ api::ClusterReport ClusterStatus::Report() const {
   return report;
 }
 
-api::EnergySummary ClusterStatus::Energy(const std::vector<api::NodeSummary>& nodes) const {
+api::ClusterEnergySummary ClusterStatus::Energy(const std::vector<api::NodeSummary>& nodes) const {
   const coordinator::Accounts& accounts = coordinator_.accounts();
-  const coordinator::ClusterEnergy known = accounts.Energy();
   const coordinator::Tariff& tariff = options_.tariff;
-  api::EnergySummary energy;
+  api::ClusterEnergySummary energy;
+  const auto add = [&energy](double watts, bool estimated) {
+    energy.watts = energy.watts.value_or(0) + watts;
+    energy.watts_estimated = energy.watts_estimated || estimated;
+  };
   for (const api::NodeSummary& node : nodes) {
     if (node.state == "down") continue;
     ++(node.watts ? energy.nodes_known : energy.nodes_unknown);
-    if (node.watts) energy.watts = energy.watts.value_or(0) + *node.watts;
+    if (node.watts) add(*node.watts, node.watts_estimated);
   }
   energy.head_counted = accounts.counts_head();
-  if (const auto power = accounts.Of(kHeadNode).energy.power) {
-    energy.watts = energy.watts.value_or(0) + power->watts;
-  }
-  energy.estimated = known.estimated;
-  if (known.work > 0) energy.covered = known.work_covered / known.work;
-  energy.tokens = known.tokens;
-  energy.joules_per_token = known.PerToken();
-  energy.wh_today = coordinator::ToWattHours(known.today.all);
-  energy.wh_idle_today = coordinator::ToWattHours(known.today.idle);
-  energy.wh_total = coordinator::ToWattHours(known.total.all);
-  energy.wh_idle_total = coordinator::ToWattHours(known.total.idle);
-  for (const auto& [day, joules] : accounts.Days()) {
-    energy.wh_by_day[Date(day)] = coordinator::ToWattHours(joules.all);
+  if (const auto power = accounts.Of(kHeadNode).energy.power) add(power->watts, power->estimated);
+  energy.total = Summarize(accounts.Total(), tariff);
+  std::map<std::int64_t, coordinator::Consumption> days = accounts.Days();
+  const std::int64_t today = accounts.Today();
+  energy.date = Date(today);
+  energy.today = Summarize(days[today], tariff);
+  for (const auto& [day, taken] : days) {
+    if (taken.joules > 0) energy.days[Date(day)] = Summarize(taken, tariff);
   }
   energy.grams_per_kwh = tariff.grams_per_kwh;
-  energy.gco2e_today = tariff.Grams(known.today.all);
   energy.price_per_kwh = tariff.price_per_kwh;
   energy.currency = tariff.currency;
-  energy.cost_today = tariff.Price(known.today.all);
   constexpr double kMillion = 1e6;
-  if (energy.joules_per_token) {
-    energy.cost_per_million_tokens = tariff.Price(*energy.joules_per_token * kMillion);
+  if (energy.total.joules_per_token) {
+    energy.cost_per_million_tokens = tariff.Price(*energy.total.joules_per_token * kMillion);
   }
   return energy;
 }

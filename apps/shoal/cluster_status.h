@@ -47,7 +47,7 @@ class ClusterStatus final : public api::HealthSource, public api::AdminSource {
   Status SetRules(NodeId node, const WorkRules& rules) override;
 
  private:
-  api::EnergySummary Energy(const std::vector<api::NodeSummary>& nodes) const;
+  api::ClusterEnergySummary Energy(const std::vector<api::NodeSummary>& nodes) const;
 
   const Clock& clock_;
   coordinator::Coordinator& coordinator_;

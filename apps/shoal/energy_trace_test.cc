@@ -118,33 +118,33 @@ class EnergyTraceTest : public testing::Test {
 
 TEST_F(EnergyTraceTest, WithinAPercent) {
   Run(0, "Discharging", 1e6, -1);
-  EXPECT_NEAR(Counted().total.all / JoulesOfTrace(), 1, 0.01);
-  EXPECT_FALSE(Counted().estimated);
-  RecordProperty("joules", std::to_string(Counted().total.all));
+  EXPECT_NEAR(Counted().total.joules / JoulesOfTrace(), 1, 0.01);
+  EXPECT_FALSE(Counted().total.estimated);
+  RecordProperty("joules", std::to_string(Counted().total.joules));
   RecordProperty("trace", std::to_string(JoulesOfTrace()));
 }
 
 TEST_F(EnergyTraceTest, VendorsWithMilliamperesAndTheOtherSign) {
   Run(0, "Discharging", 1e3, 1);
-  EXPECT_NEAR(Counted().total.all / JoulesOfTrace(), 1, 0.01);
+  EXPECT_NEAR(Counted().total.joules / JoulesOfTrace(), 1, 0.01);
 }
 
 TEST_F(EnergyTraceTest, MeasuredPowerIsBetterThanTheOwnersFigure) {
   Run(5, "Discharging", 1e6, -1);
-  EXPECT_NEAR(Counted().total.all / JoulesOfTrace(), 1, 0.01);
-  EXPECT_FALSE(Counted().estimated);
+  EXPECT_NEAR(Counted().total.joules / JoulesOfTrace(), 1, 0.01);
+  EXPECT_FALSE(Counted().total.estimated);
 }
 
 TEST_F(EnergyTraceTest, OnAChargerTheBatteryDoesNotTell) {
   Run(0, "Charging", 1e6, 1);
-  EXPECT_EQ(Counted().total.all, 0);
+  EXPECT_EQ(Counted().total.joules, 0);
   EXPECT_FALSE(Counted().power);  // Unknown, and neither zero nor negative.
 }
 
 TEST_F(EnergyTraceTest, OnAChargerTheOwnersFigureCounts) {
   Run(5, "Charging", 1e6, 1);
-  EXPECT_NEAR(Counted().total.all / (5 * kTrace.back().seconds), 1, 0.01);
-  EXPECT_TRUE(Counted().estimated);
+  EXPECT_NEAR(Counted().total.joules / (5 * kTrace.back().seconds), 1, 0.01);
+  EXPECT_TRUE(Counted().total.estimated);
   EXPECT_TRUE(Counted().power->estimated);
 }
 
@@ -161,8 +161,8 @@ TEST_F(EnergyTraceTest, ADeviceWithoutSensorsIsAnEstimate) {
     unknown.Read(nothing);
     accounts_.OnTelemetry(NodeId{8}, nothing);
   }
-  EXPECT_NEAR(Counted().total.all, 25, 0.1);
-  EXPECT_TRUE(Counted().estimated);
+  EXPECT_NEAR(Counted().total.joules, 25, 0.1);
+  EXPECT_TRUE(Counted().total.estimated);
   EXPECT_FALSE(accounts_.Of(NodeId{8}).energy.power);
 }
 

@@ -17,7 +17,10 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kColumnsLeast = 60;
-constexpr std::size_t kColumnsWide = 110;
+constexpr std::size_t kColumnsMedium = 100;
+constexpr std::size_t kColumnsWide = 120;
+// Of those that the report has: today, and what it may be compared with.
+constexpr std::size_t kDaysShown = 4;
 // Where nobody says how many lines fit.
 constexpr std::size_t kEventsShown = 10;
 constexpr std::string_view kUnknown = "-";
@@ -131,15 +134,11 @@ std::string Heat(const Json& node) {
   return celsius ? fmt::format("{:.0f}°", *celsius) : std::string(kUnknown);
 }
 
-std::string Watts(const Json& node) {
-  const std::optional<double> watts = NumberAt(node, "watts");
-  if (!watts) return std::string(kUnknown);
-  return (FlagAt(node, "watts_estimated").value_or(false) ? "~" : "") + Short(*watts);
-}
-
-std::string WattHours(const Json& node) {
-  const double wh = NumberAt(node, "wh_today").value_or(0);
-  return wh > 0 ? Short(wh) : std::string(kUnknown);
+// With a sign if it was not measured, or is made of figures that were not.
+std::string Marked(const Json& object, const char* name, const char* estimated) {
+  const std::optional<double> value = NumberAt(object, name);
+  if (!value) return std::string(kUnknown);
+  return (FlagAt(object, estimated).value_or(false) ? "~" : "") + Short(*value);
 }
 
 std::string Heard(const Json& node) {
@@ -156,7 +155,7 @@ struct Column {
   std::string (*cell)(const Json& node);
 };
 
-// Two sets of columns: what matters most, and all.
+// Three sets of columns: what matters most, what it took today, and all.
 std::vector<Column> ColumnsFor(std::size_t columns) {
   const auto number = [](const Json& node) {
     return fmt::format("{:.0f}", NumberAt(node, "id").value_or(0));
@@ -166,7 +165,16 @@ std::vector<Column> ColumnsFor(std::size_t columns) {
   const auto rows = [](const Json& node) { return Short(NumberAt(node, "rows_per_second")); };
   const auto memory = [](const Json& node) { return Bytes(NumberAt(node, "memory_free_bytes")); };
   const auto trip = [](const Json& node) { return Short(NumberAt(node, "round_trip_ms")); };
-  const auto joules = [](const Json& node) { return Short(NumberAt(node, "joules_per_token")); };
+  const auto watts = [](const Json& node) { return Marked(node, "watts", "watts_estimated"); };
+  const auto joules = [](const Json& node) {
+    return Marked(node, "joules_per_token", "joules_per_token_estimated");
+  };
+  const auto hours = [](const Json& node) {
+    return Marked(node, "wh_today", "wh_today_estimated");
+  };
+  const auto grams = [](const Json& node) {
+    return Marked(node, "gco2e_today", "wh_today_estimated");
+  };
   const auto cpu = [](const Json& node) {
     const std::optional<double> share = NumberAt(node, "cpu_share");
     return share ? fmt::format("{:.0f}%", 100 * *share) : std::string(kUnknown);
@@ -174,7 +182,7 @@ std::vector<Column> ColumnsFor(std::size_t columns) {
   const bool wide = columns >= kColumnsWide;
   std::vector<Column> table = {
       {"node", 4, false, number},
-      {"label", wide ? std::size_t{16} : std::size_t{13}, true, label},
+      {"label", wide ? std::size_t{14} : std::size_t{12}, true, label},
       {"state", wide ? std::size_t{11} : std::size_t{9}, true, state},
       {"layers", 8, true, LayersOfNode},
       {"rows/s", 6, false, rows},
@@ -188,9 +196,12 @@ std::vector<Column> ColumnsFor(std::size_t columns) {
     table.push_back({"ping ms", 7, false, trip});
     table.push_back({"heard", 5, false, Heard});
   }
-  table.push_back({"W", 5, false, Watts});
-  table.push_back({"J/tok", 6, false, joules});
-  if (wide) table.push_back({"Wh today", 8, false, WattHours});
+  table.push_back({"W", 5, false, watts});
+  table.push_back({"J/tok", 7, false, joules});
+  if (columns >= kColumnsMedium) {
+    table.push_back({"Wh today", 8, false, hours});
+    table.push_back({"g CO2e", 7, false, grams});
+  }
   return table;
 }
 
@@ -210,6 +221,7 @@ class Screen {
     Nodes();
     Add("");
     Energy();
+    Audits();
     Add("");
     Findings();
     Events();
@@ -315,33 +327,52 @@ class Screen {
           "  ");
     }
     const std::string currency = TextAt(energy, "currency");
-    std::string now = "energy: " + (watts ? Short(*watts) + " W" : std::string("no power now"));
-    if (FlagAt(energy, "estimated").value_or(false)) now += " (~ estimated)";
-    if (const auto joules = NumberAt(energy, "joules_per_token")) {
-      now += ", " + Short(*joules) + " J a token";
+    std::string now = "energy: " + (watts ? Marked(energy, "watts", "watts_estimated") + " W"
+                                          : std::string("no power now"));
+    if (NumberAt(energy, "joules_per_token")) {
+      now += ", " + Marked(energy, "joules_per_token", "joules_per_token_estimated") + " J a token";
     }
-    if (const auto cost = NumberAt(energy, "cost_per_million_tokens")) {
-      now += fmt::format(", {} {} a million tokens", Short(*cost), currency);
+    if (NumberAt(energy, "cost_per_million_tokens")) {
+      now += fmt::format(", {} {} a million tokens",
+                         Marked(energy, "cost_per_million_tokens", "joules_per_token_estimated"),
+                         currency);
     }
     AddWrapped(now, "  ");
-    std::string today = fmt::format("  today {} Wh, {} of them idle",
-                                    Short(NumberAt(energy, "wh_today").value_or(0)),
-                                    Short(NumberAt(energy, "wh_idle_today").value_or(0)));
-    if (const auto grams = NumberAt(energy, "gco2e_today")) {
-      today += ", " + Short(*grams) + " g CO2e";
-    }
-    if (const auto cost = NumberAt(energy, "cost_today")) {
-      today += fmt::format(", {} {}", Short(*cost), currency);
-    }
-    AddWrapped(today, "    ");
+    Days(energy, currency);
     AddWrapped("  " + Coverage(energy), "    ");
   }
 
-  // What the figures leave out.
+  // The last days on which something was taken.
+  void Days(const Json& energy, const std::string& currency) {
+    const std::string today = TextAt(energy, "today");
+    const std::vector<Json> days = ListAt(energy, "days");
+    const std::size_t first = days.size() - std::min(days.size(), kDaysShown);
+    for (std::size_t i = days.size(); i > first; --i) {
+      const Json& day = days[i - 1];
+      const std::string date = TextAt(day, "date");
+      std::string text =
+          fmt::format("  {} {} Wh ({} idle)", date == today ? "today" : date,
+                      Marked(day, "wh", "estimated"), Marked(day, "wh_idle", "estimated"));
+      if (NumberAt(day, "gco2e")) text += ", " + Marked(day, "gco2e", "estimated") + " g CO2e";
+      if (NumberAt(day, "cost")) {
+        text += fmt::format(", {} {}", Marked(day, "cost", "estimated"), currency);
+      }
+      if (NumberAt(day, "joules_per_token")) {
+        text += ", " + Marked(day, "joules_per_token", "joules_per_token_estimated") + " J a token";
+      }
+      AddWrapped(text, "    ");
+    }
+  }
+
+  // What the figures are worth, and what they leave out.
   static std::string Coverage(const Json& energy) {
     const double unknown = NumberAt(energy, "nodes_unknown").value_or(0);
     const auto covered = NumberAt(energy, "covered");
     std::string text;
+    if (FlagAt(energy, "estimated").value_or(false) ||
+        FlagAt(energy, "watts_estimated").value_or(false)) {
+      text += "~ is estimated; ";
+    }
     if (covered && *covered < kAllCovered) {
       text += fmt::format("figures cover {:.0f}% of the work; ", 100 * *covered);
     }
@@ -350,6 +381,19 @@ class Screen {
     }
     const bool head = FlagAt(energy, "head_counted").value_or(false);
     return text + (head ? "the head is counted" : "the head is not counted");
+  }
+
+  // Nothing is said where nothing is audited.
+  void Audits() {
+    const Json audits = ObjectAt(report_, "audits");
+    if (audits.empty()) return;
+    AddWrapped(
+        fmt::format("audits: {:.0f} right, {:.0f} wrong, {:.0f} void; {:.1f}% of the work was "
+                    "computed again",
+                    NumberAt(audits, "right").value_or(0), NumberAt(audits, "wrong").value_or(0),
+                    NumberAt(audits, "void").value_or(0),
+                    100 * NumberAt(audits, "share").value_or(0)),
+        "  ");
   }
 
   void Findings() {

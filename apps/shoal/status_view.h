@@ -12,7 +12,7 @@
 namespace shoal {
 
 struct StatusView {
-  std::size_t columns = 80;  // The table has more of them from 110 on.
+  std::size_t columns = 80;  // The table has more of them from 100 and from 120 on.
   std::size_t rows = 0;      // Lines that there is room for; 0: enough.
   bool color = false;        // Escape sequences for bold and red.
   // "14:05:09" of a Unix time.

@@ -19,16 +19,23 @@ Json Report() {
        "rows_per_second": 21.34, "throttle": 1.04, "battery_percent": 81, "charging": true,
        "temperature_c": 31.2, "memory_free_bytes": 3100000000, "watts": 2.5,
        "watts_estimated": true, "joules_per_token": 0.117, "heard_seconds": 0.2,
-       "round_trip_ms": 1.5, "cpu_share": 0.5, "wh_today": 0.0123},
+       "joules_per_token_estimated": true, "round_trip_ms": 1.5, "cpu_share": 0.5,
+       "wh_today": 0.0123, "gco2e_today": 0.0049, "wh_today_estimated": true},
       {"id": 3, "label": "the phone with the broken glass", "state": "down",
        "reason": "silent for too long", "heard_seconds": 42, "layer_begin": 0, "layer_end": 0}],
     "replicas": [{"replica": 1, "waiting": null, "answers": 1, "tokens_per_second": 21.3,
                   "predicted_tokens_per_second": 25, "predicted_with_eight": 80,
                   "stages": [{"node": 2, "layer_begin": 0, "layer_end": 5}]}],
-    "energy": {"watts": 2.5, "nodes_known": 1, "nodes_unknown": 0, "estimated": true,
-               "covered": 1, "joules_per_token": 0.117, "wh_today": 0.0123, "wh_idle_today": 0.01,
-               "wh_total": 0.0123, "gco2e_today": 0.0049, "cost_today": 0.0000037,
-               "cost_per_million_tokens": 0.0098, "currency": "EUR", "head_counted": true},
+    "energy": {"watts": 2.5, "watts_estimated": true, "nodes_known": 1, "nodes_unknown": 0,
+               "estimated": true, "covered": 1, "joules_per_token": 0.117,
+               "joules_per_token_estimated": true, "wh_total": 3.0123,
+               "cost_per_million_tokens": 0.0098, "currency": "EUR", "head_counted": true,
+               "today": "2026-11-18",
+               "days": [{"date": "2026-11-16", "wh": 1}, {"date": "2026-11-17", "wh": 2,
+                         "wh_idle": 0, "estimated": false, "gco2e": 0.8, "cost": null},
+                        {"date": "2026-11-18", "wh": 0.0123, "wh_idle": 0.01, "estimated": true,
+                         "gco2e": 0.0049, "cost": 0.0000037, "joules_per_token": 0.117,
+                         "joules_per_token_estimated": true}]},
     "events": [{"time": 990, "text": "replica 1: answers run"},
                {"time": 999, "text": "node 3 is gone\u001b[2J: silent"}]})");
 }
@@ -63,20 +70,24 @@ TEST(StatusViewTest, SaysWhoHoldsWhatAndWhatIsWrong) {
                   "answer:\n  kitchen[0-4]\n"))
       << text;
   EXPECT_TRUE(Has(text,
-                  "   2 kitchen       up        1:0-4      21.3  1.0x  81%+  31°  3.1G ~2.50 "
-                  "  0.12\n"))
+                  "   2 kitchen      up        1:0-4      21.3  1.0x  81%+  31°  3.1G ~2.50 "
+                  "  ~0.12\n"))
       << text;
   EXPECT_TRUE(Has(text,
-                  "   3 the phone wi… down      -             -     -     -    -     -     - "
-                  "     -\n"))
+                  "   3 the phone w… down      -             -     -     -    -     -     - "
+                  "      -\n"))
       << text;
   EXPECT_TRUE(
       Has(text, "! node 3 (the phone with the broken glass) has been down for 42 s: silent"))
       << text;
-  EXPECT_TRUE(Has(text, "0.12 J a token")) << text;
-  EXPECT_TRUE(Has(text, "  today 0.012 Wh, 0.01 of them idle, 0.0049 g CO2e, <0.001 EUR\n"))
+  EXPECT_TRUE(Has(text,
+                  "energy: ~2.50 W, ~0.12 J a token, ~0.0098 EUR a million tokens\n"
+                  "  today ~0.012 Wh (~0.01 idle), ~0.0049 g CO2e, ~<0.001 EUR, ~0.12 J a token\n"
+                  "  2026-11-17 2.00 Wh (0 idle), 0.8 g CO2e\n"
+                  "  2026-11-16 1.00 Wh (- idle)\n"
+                  "  ~ is estimated; the head is counted\n"))
       << text;
-  EXPECT_TRUE(Has(text, "0.0098 EUR a million tokens\n")) << text;
+  EXPECT_FALSE(Has(text, "audits")) << text;
   EXPECT_FALSE(Has(text, "\x1b")) << text;  // Nobody draws on a user's terminal.
 }
 
@@ -84,8 +95,20 @@ TEST(StatusViewTest, WideScreensShowMore) {
   const std::string narrow = Show(Report(), 80);
   const std::string wide = Show(Report(), 120);
   EXPECT_FALSE(Has(narrow, "ping ms"));
+  EXPECT_FALSE(Has(narrow, "Wh today"));
+  EXPECT_TRUE(Has(Show(Report(), 100), " ~2.50   ~0.12   ~0.012 ~0.0049\n")) << wide;
   EXPECT_TRUE(Has(wide, "ping ms")) << wide;
-  EXPECT_TRUE(Has(wide, "the phone with …")) << wide;
+  EXPECT_TRUE(Has(wide, "the phone wit…")) << wide;
+  EXPECT_TRUE(Has(wide, "J/tok Wh today  g CO2e\n")) << wide;
+}
+
+TEST(StatusViewTest, SaysWhatAuditsFound) {
+  Json report = Report();
+  report["audits"] = {{"right", 124}, {"wrong", 1}, {"void", 3}, {"share", 0.198}};
+  const std::string text = Show(report, 80);
+  EXPECT_TRUE(
+      Has(text, "audits: 124 right, 1 wrong, 3 void; 19.8% of the work was computed again\n"))
+      << text;
 }
 
 TEST(StatusViewTest, FitsTheScreen) {

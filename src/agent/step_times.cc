@@ -32,9 +32,12 @@ void StepTimes::Add(std::size_t rows, Duration time, double promised) {
   last_ = std::bit_ceil(std::max<std::size_t>(rows, 1));
   const double share = seconds / promised;
   Size& size = sizes_[last_];
-  size.best = size.count == 0 ? share : std::min(size.best * kForget, share);
   size.recent = size.count == 0 ? share : size.recent + kSmoothing * (share - size.recent);
   ++size.count;
+  // Not of single batches: of two whose ends are noticed together, the second seems to take no
+  // time.
+  if (size.count == kEnough) size.best = size.recent;
+  if (size.count > kEnough) size.best = std::min(size.best * kForget, size.recent);
 }
 
 std::optional<double> StepTimes::Slowness() const {

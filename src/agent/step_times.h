@@ -31,8 +31,8 @@ class StepTimes {
  private:
   struct Size {
     std::size_t count = 0;
-    double best = 0;  // Of what was promised. Rises slowly: one lucky moment is forgotten.
-    double recent = 0;
+    double recent = 0;  // Of what was promised.
+    double best = 0;    // Of `recent`. Rises slowly: lucky moments are forgotten.
   };
   struct Batch {
     double seconds = 0;

@@ -49,9 +49,18 @@ TEST(StepTimesTest, BatchesAreComparedWithThoseOfTheirSize) {
   EXPECT_NEAR(*times.Throttle(), 1.0, 0.01) << "of the size that came last";
 }
 
+TEST(StepTimesTest, BatchesWhoseEndsAreNoticedTogetherAreNoneTheFaster) {
+  StepTimes times;
+  for (int i = 0; i < 50; ++i) {
+    times.Add(1, milliseconds(20), kPromised);
+    times.Add(1, std::chrono::microseconds(5), kPromised);
+  }
+  EXPECT_NEAR(*times.Throttle(), 1.0, 0.2);
+}
+
 TEST(StepTimesTest, TheBestIsForgottenInTheEnd) {
   StepTimes times;
-  times.Add(1, milliseconds(1), kPromised);  // One lucky moment.
+  AddMany(times, 20, 1, milliseconds(1));  // Lucky moments.
   AddMany(times, 100, 1, milliseconds(10));
   EXPECT_GT(*times.Throttle(), 8.0);
   AddMany(times, 40'000, 1, milliseconds(10));

@@ -30,10 +30,14 @@ class FewNodes final : public AdminSource {
     report.replicas = {{.number = 2,
                         .stages = {{.node = NodeId{7}, .layer_begin = 0, .layer_end = 4}},
                         .tokens_per_second = 12.5}};
-    report.energy = {.covered = 0.75,
-                     .joules_per_token = 0.25,
-                     .wh_by_day = {{"2026-11-18", 3.5}},
-                     .currency = "EUR"};
+    report.nodes[0].today = {.wh = 2.5, .gco2e = 1.25, .estimated = true};
+    report.nodes[0].total = {.wh = 3.5, .joules_per_token = 0.5};
+    report.energy = {
+        .watts = 4,
+        .watts_estimated = true,
+        .total = {.joules_per_token = 0.25, .joules_per_token_estimated = true, .covered = 0.75},
+        .days = {{"2026-11-18", {.wh = 3.5, .gco2e = 1.75}}},
+        .currency = "EUR"};
     report.events = {{.unix_time = 999, .text = "node 7 is \xff here"}};
     return report;
   }
@@ -95,11 +99,32 @@ TEST_F(AdminTest, ReportsTheCluster) {
   EXPECT_EQ(report["replicas"][0]["tokens_per_second"], 12.5);
   EXPECT_EQ(report["energy"]["covered"], 0.75);
   EXPECT_EQ(report["energy"]["cost_today"], nullptr);  // Nobody said what a kWh costs.
-  EXPECT_EQ(report["energy"]["wh_by_day"]["2026-11-18"], 3.5);
+  const auto day = report["energy"]["days"][0];
+  EXPECT_EQ(day["date"], "2026-11-18");
+  EXPECT_EQ(day["wh"], 3.5);
+  EXPECT_EQ(day["gco2e"], 1.75);
+  EXPECT_EQ(day["joules_per_token"], nullptr);
   EXPECT_EQ(report["events"][0]["text"], "node 7 is \xEF\xBF\xBD here");
   EXPECT_EQ(report["health"]["waiting"], nullptr);
   EXPECT_EQ(Send("POST", "/shoal/status").status, 405);
   EXPECT_EQ(Send("GET", "/shoal/status", "", "Bearer no").status, 401);
+}
+
+TEST_F(AdminTest, EstimatesAreMarked) {
+  const auto report = Send("GET", "/shoal/status").json();
+  const auto& node = report["nodes"][0];
+  EXPECT_EQ(node["wh_today"], 2.5);
+  EXPECT_EQ(node["gco2e_today"], 1.25);
+  EXPECT_EQ(node["wh_today_estimated"], true);
+  EXPECT_EQ(node["wh_total"], 3.5);
+  EXPECT_EQ(node["gco2e_total"], nullptr);  // Nobody said what the grid emits.
+  EXPECT_EQ(node["wh_total_estimated"], false);
+  EXPECT_EQ(node["joules_per_token"], 0.5);
+  EXPECT_EQ(node["joules_per_token_estimated"], false);
+  EXPECT_EQ(report["energy"]["watts_estimated"], true);
+  EXPECT_EQ(report["energy"]["wh_today_estimated"], false);
+  EXPECT_EQ(report["energy"]["joules_per_token_estimated"], true);
+  EXPECT_EQ(report["energy"]["days"][0]["estimated"], false);
 }
 
 TEST_F(AdminTest, TellsNodes) {

@@ -63,6 +63,9 @@ Json UsageJson(const Usage& usage) {
   if (usage.energy) {
     Json energy = {{"wh", Rounded(usage.energy->wh)}};
     if (usage.energy->gco2e) energy["gco2e"] = Rounded(*usage.energy->gco2e);
+    if (usage.energy->joules_per_token) {
+      energy["joules_per_token"] = Rounded(*usage.energy->joules_per_token);
+    }
     energy["estimated"] = usage.energy->estimated;
     energy["covered"] = Rounded(usage.energy->covered);
     json["energy"] = std::move(energy);
@@ -75,12 +78,16 @@ Json OrNull(const std::string& text) { return text.empty() ? Json() : Json(text)
 
 }  // namespace
 
-std::optional<EnergyUse> ToEnergyUse(const pipeline::AnswerEnergy& energy,
+std::optional<EnergyUse> ToEnergyUse(const pipeline::AnswerRecord& record,
                                      std::optional<double> grams_per_kwh) {
+  const pipeline::AnswerEnergy& energy = record.energy;
   if (energy.joules <= 0) return std::nullopt;
   EnergyUse use{
       .wh = energy.joules / 3600, .estimated = energy.estimated, .covered = energy.covered()};
   if (grams_per_kwh) use.gco2e = use.wh / 1000 * *grams_per_kwh;
+  if (!record.tokens.empty()) {
+    use.joules_per_token = energy.joules / static_cast<double>(record.tokens.size());
+  }
   return use;
 }
 

@@ -17,12 +17,13 @@ namespace shoal::api {
 // What an answer took; see pipeline::AnswerEnergy.
 struct EnergyUse {
   double wh = 0;
-  std::optional<double> gco2e = {};  // Absent: nobody said what the grid emits.
+  std::optional<double> gco2e = {};             // Absent: nobody said what the grid emits.
+  std::optional<double> joules_per_token = {};  // That was drawn; absent: none was.
   bool estimated = false;
   double covered = 0;
 };
 // Nothing: nothing is known. `grams_per_kwh`: of the grid, if somebody said.
-std::optional<EnergyUse> ToEnergyUse(const pipeline::AnswerEnergy& energy,
+std::optional<EnergyUse> ToEnergyUse(const pipeline::AnswerRecord& record,
                                      std::optional<double> grams_per_kwh);
 
 struct Usage {

@@ -31,26 +31,46 @@ Json ToJsonObject(const ReplicaSummary& replica) {
 }
 
 Json ToJsonObject(const EnergySummary& energy) {
-  Json days = Json::object();
-  for (const auto& [day, wh] : energy.wh_by_day) days[day] = Rounded(wh);
+  return {{"wh", OrNull(energy.wh)},
+          {"wh_idle", OrNull(energy.wh_idle)},
+          {"estimated", energy.estimated},
+          {"gco2e", OrNull(energy.gco2e)},
+          {"cost", OrNull(energy.cost)},
+          {"tokens", energy.tokens},
+          {"joules_per_token", OrNull(energy.joules_per_token)},
+          {"joules_per_token_estimated", energy.joules_per_token_estimated},
+          {"covered", OrNull(energy.covered)}};
+}
+
+Json ToJsonObject(const ClusterEnergySummary& energy) {
+  Json days = Json::array();
+  for (const auto& [date, taken] : energy.days) {
+    days.push_back({{"date", date}});
+    days.back().update(ToJsonObject(taken));
+  }
   return {{"watts", OrNull(energy.watts)},
+          {"watts_estimated", energy.watts_estimated},
           {"nodes_known", energy.nodes_known},
           {"nodes_unknown", energy.nodes_unknown},
           {"head_counted", energy.head_counted},
-          {"estimated", energy.estimated},
-          {"covered", OrNull(energy.covered)},
-          {"tokens", energy.tokens},
-          {"joules_per_token", OrNull(energy.joules_per_token)},
-          {"wh_today", Rounded(energy.wh_today)},
-          {"wh_idle_today", Rounded(energy.wh_idle_today)},
-          {"wh_total", Rounded(energy.wh_total)},
-          {"wh_idle_total", Rounded(energy.wh_idle_total)},
-          {"wh_by_day", std::move(days)},
+          {"estimated", energy.total.estimated},
+          {"covered", OrNull(energy.total.covered)},
+          {"tokens", energy.total.tokens},
+          {"joules_per_token", OrNull(energy.total.joules_per_token)},
+          {"joules_per_token_estimated", energy.total.joules_per_token_estimated},
+          {"wh_today", OrNull(energy.today.wh)},
+          {"wh_idle_today", OrNull(energy.today.wh_idle)},
+          {"wh_today_estimated", energy.today.estimated},
+          {"wh_total", OrNull(energy.total.wh)},
+          {"wh_idle_total", OrNull(energy.total.wh_idle)},
+          {"today", OrNull(energy.date)},
+          {"days", std::move(days)},
           {"grams_per_kwh", OrNull(energy.grams_per_kwh)},
-          {"gco2e_today", OrNull(energy.gco2e_today)},
+          {"gco2e_today", OrNull(energy.today.gco2e)},
+          {"gco2e_total", OrNull(energy.total.gco2e)},
           {"price_per_kwh", OrNull(energy.price_per_kwh)},
           {"currency", OrNull(energy.currency)},
-          {"cost_today", OrNull(energy.cost_today)},
+          {"cost_today", OrNull(energy.today.cost)},
           {"cost_per_million_tokens", OrNull(energy.cost_per_million_tokens)}};
 }
 
@@ -106,9 +126,15 @@ Json ToJsonObject(const NodeSummary& node) {
           {"doubts", node.doubts},
           {"watts", OrNull(node.watts)},
           {"watts_estimated", node.watts_estimated},
-          {"joules_per_token", OrNull(node.joules_per_token)},
-          {"wh_today", Rounded(node.wh_today)},
-          {"wh_idle_today", Rounded(node.wh_idle_today)}};
+          {"joules_per_token", OrNull(node.total.joules_per_token)},
+          {"joules_per_token_estimated", node.total.joules_per_token_estimated},
+          {"wh_today", OrNull(node.today.wh)},
+          {"wh_idle_today", OrNull(node.today.wh_idle)},
+          {"wh_today_estimated", node.today.estimated},
+          {"gco2e_today", OrNull(node.today.gco2e)},
+          {"wh_total", OrNull(node.total.wh)},
+          {"wh_total_estimated", node.total.estimated},
+          {"gco2e_total", OrNull(node.total.gco2e)}};
 }
 
 Json ToJsonObject(const ClusterReport& report) {

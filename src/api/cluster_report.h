@@ -15,6 +15,19 @@
 
 namespace shoal::api {
 
+// What was taken in some time, as far as anybody knows.
+struct EnergySummary {
+  std::optional<double> wh = {};
+  std::optional<double> wh_idle = {};  // Of these, for no answer.
+  std::optional<double> gco2e = {};
+  std::optional<double> cost = {};
+  bool estimated = false;  // Some of the Wh were not measured; grams and money are made of these.
+  std::uint64_t tokens = 0;
+  std::optional<double> joules_per_token = {};  // Of answers: without what was idle.
+  bool joules_per_token_estimated = false;
+  std::optional<double> covered = {};  // Share of the work that the figures cover.
+};
+
 struct NodeSummary {
   NodeId id{};
   std::string label = {};
@@ -44,9 +57,8 @@ struct NodeSummary {
   std::vector<std::string> doubts = {};      // Sensors that it does not believe, and why.
   std::optional<double> watts = {};
   bool watts_estimated = false;
-  std::optional<double> joules_per_token = {};
-  double wh_today = 0;
-  double wh_idle_today = 0;  // Of these, for no answer.
+  EnergySummary today = {};
+  EnergySummary total = {};  // Since the head was started.
 };
 
 struct StageSummary {
@@ -65,25 +77,20 @@ struct ReplicaSummary {
   std::optional<double> predicted_with_eight = {};         // … and with eight.
 };
 
-struct EnergySummary {
-  std::optional<double> watts = {};    // Of those nodes that are here and whose power is known …
-  std::size_t nodes_known = 0;         // … which are so many …
-  std::size_t nodes_unknown = 0;       // … and the others.
-  bool head_counted = false;           // The head's own share is among the figures.
-  bool estimated = false;              // Some of them are not measured.
-  std::optional<double> covered = {};  // Share of the work that they cover.
-  std::uint64_t tokens = 0;
-  std::optional<double> joules_per_token = {};
-  double wh_today = 0;
-  double wh_idle_today = 0;
-  double wh_total = 0;  // Since the head was started.
-  double wh_idle_total = 0;
-  std::map<std::string, double> wh_by_day = {};  // "2026-11-18"
+struct ClusterEnergySummary {
+  std::optional<double> watts = {};  // Of those nodes that are here and whose power is known …
+  bool watts_estimated = false;
+  std::size_t nodes_known = 0;    // … which are so many …
+  std::size_t nodes_unknown = 0;  // … and the others.
+  bool head_counted = false;      // The head's own share is among the figures.
+  EnergySummary today = {};
+  EnergySummary total = {};  // Since the head was started.
+  // By their dates: "2026-11-18". Those on which something is known, and the date of today.
+  std::map<std::string, EnergySummary> days = {};
+  std::string date = {};
   std::optional<double> grams_per_kwh = {};
-  std::optional<double> gco2e_today = {};
   std::optional<double> price_per_kwh = {};
   std::string currency = {};
-  std::optional<double> cost_today = {};
   std::optional<double> cost_per_million_tokens = {};
 };
 
@@ -107,7 +114,7 @@ struct ClusterReport {
   Health health = {};
   std::vector<NodeSummary> nodes = {};
   std::vector<ReplicaSummary> replicas = {};
-  EnergySummary energy = {};
+  ClusterEnergySummary energy = {};
   std::optional<AuditSummary> audits = {};  // Nothing: there are none.
   std::vector<EventSummary> events = {};    // The oldest first.
 };

@@ -174,7 +174,7 @@ void Door::GiveAnswer(const Request& request, std::string_view id,
             json.Whole(shown, text.TakeLogprobs(), ended ? text.FinishReason(record->how) : "",
                        {.prompt_tokens = prompt_tokens,
                         .completion_tokens = text.tokens(),
-                        .energy = ToEnergyUse(record->energy, world_.grams_per_kwh),
+                        .energy = ToEnergyUse(*record, world_.grams_per_kwh),
                         .recomputed = record->remade}));
 }
 

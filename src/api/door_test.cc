@@ -119,13 +119,15 @@ TEST_F(DoorTest, SaysWhatAnAnswerTook) {
   take();
   End();
   EXPECT_EQ(plain.json()["usage"]["energy"].dump(),
-            R"({"covered":0.75,"estimated":true,"wh":0.002})");
+            R"({"covered":0.75,"estimated":true,"joules_per_token":7.2,"wh":0.002})");
   grams_per_kwh_ = 400;
   NewDoor();
   const Collected& whole = Chat("");
+  Say("ab");
   take();
   End();
   EXPECT_EQ(whole.json()["usage"]["energy"]["gco2e"], 0.0008);
+  EXPECT_EQ(whole.json()["usage"]["energy"]["joules_per_token"], 2.4);  // Of three.
   const auto again = Send("GET", "/v1/answers/" + answers_.ids.back()).json();
   EXPECT_EQ(again["usage"]["energy"], whole.json()["usage"]["energy"]);
   // OpenAI's clients get it where they look for usage.

@@ -53,7 +53,7 @@ void Door::Exchanges::OnDone(Exchange& exchange) {
 std::optional<EnergyUse> Door::Exchanges::EnergyOf(const Exchange& exchange) const {
   const pipeline::AnswerRecord* const record = answers_.Find(exchange.id());
   if (record == nullptr) return std::nullopt;
-  return ToEnergyUse(record->energy, grams_per_kwh_);
+  return ToEnergyUse(*record, grams_per_kwh_);
 }
 
 bool Door::Exchanges::HasOther(const Exchange& exchange) const {

@@ -54,14 +54,15 @@ void Accounts::OnSent(std::span<const pipeline::RouteStage> stages,
 void Accounts::OnBack(std::span<const pipeline::RouteStage> stages,
                       std::span<const pipeline::SequenceRows> rows) {
   const Instant now = clock_.Now();
+  const std::int64_t today = Today();
   std::size_t sum = 0;
   for (const pipeline::SequenceRows& run : rows) sum += run.rows;
   for (const pipeline::RouteStage& stage : stages) {
     const auto layers = static_cast<std::size_t>(stage.range.end - stage.range.first);
-    ledger_.OnBack(stage.node, rows, layers, now);
+    ledger_.OnBack(stage.node, rows, layers, now, today);
     nodes_[stage.node].rows.Add(static_cast<double>(sum), now);
   }
-  if (counts_head()) ledger_.OnBack(kHeadNode, rows, 0, now);
+  if (counts_head()) ledger_.OnBack(kHeadNode, rows, 0, now, today);
 }
 
 NodeAccount Accounts::Of(NodeId id) const {

@@ -59,7 +59,7 @@ class Accounts final : public pipeline::FlightWatcher {
   // As in EnergyLedger.
   void Open(std::uint64_t answer, const pipeline::AnswerEnergy& before);
   void Close(std::uint64_t answer) { ledger_.Close(answer); }
-  void OnToken(std::uint64_t answer) { ledger_.OnToken(answer); }
+  void OnToken(std::uint64_t answer) { ledger_.OnToken(answer, Today()); }
   pipeline::AnswerEnergy EnergyOf(std::uint64_t answer) const;
 
   void OnSent(std::span<const pipeline::RouteStage> stages,
@@ -68,8 +68,10 @@ class Accounts final : public pipeline::FlightWatcher {
               std::span<const pipeline::SequenceRows> rows) override;
 
   NodeAccount Of(NodeId node) const;
-  ClusterEnergy Energy() const { return ledger_.OfAll(Today()); }
-  std::map<std::int64_t, Joules> Days() const { return ledger_.Days(); }
+  // As in EnergyLedger: of all nodes.
+  Consumption Total() const { return ledger_.OfAll(); }
+  std::map<std::int64_t, Consumption> Days() const { return ledger_.Days(); }
+  std::int64_t Today() const { return options_.local_day ? options_.local_day() : 0; }
   // Whether the head's own energy is among the figures.
   bool counts_head() const { return options_.head_watts.has_value(); }
 
@@ -82,8 +84,6 @@ class Accounts final : public pipeline::FlightWatcher {
     std::optional<Instant> left;
     std::string why_left;
   };
-
-  std::int64_t Today() const { return options_.local_day ? options_.local_day() : 0; }
 
   const Clock& clock_;
   const AccountsOptions options_;

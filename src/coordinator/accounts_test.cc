@@ -63,8 +63,9 @@ TEST_F(AccountsTest, TheHeadCountsIfSomebodySaysWhatItTakes) {
   accounts_->OnBack(route_, rows_);
   EXPECT_NEAR(accounts_->EnergyOf(7).joules, 20, 1e-6);
   EXPECT_EQ(accounts_->EnergyOf(7).covered(), 0);  // It has no layers.
-  EXPECT_NEAR(accounts_->Energy().today.all, 20, 1e-6);
-  EXPECT_TRUE(accounts_->Of(kHeadNode).energy.estimated);
+  EXPECT_TRUE(accounts_->EnergyOf(7).estimated);
+  EXPECT_NEAR(accounts_->Days().at(5).joules, 20, 1e-6);
+  EXPECT_TRUE(accounts_->Of(kHeadNode).energy.total.estimated);
 }
 
 TEST_F(AccountsTest, ComingAndGoing) {

@@ -8,7 +8,7 @@
 namespace shoal::coordinator {
 namespace {
 
-// A node says these itself: some of them are enough, now and then.
+// Some of them are enough, now and then.
 constexpr int kDoubtsMax = 8;
 constexpr std::size_t kDoubtBytesMax = 200;
 constexpr Duration kTellAgainAfter = std::chrono::minutes(10);
@@ -17,6 +17,15 @@ constexpr std::size_t kSensorsRemembered = 32;
 constexpr std::size_t kNamedMax = 3;
 
 }  // namespace
+
+std::vector<std::string> PlainDoubts(const wire::pb::Telemetry& telemetry) {
+  std::vector<std::string> doubts;
+  for (int i = 0; i < std::min(telemetry.doubts_size(), kDoubtsMax); ++i) {
+    const std::string& doubt = telemetry.doubts(i);
+    if (doubt.size() <= kDoubtBytesMax && wire::IsPlainText(doubt)) doubts.push_back(doubt);
+  }
+  return doubts;
+}
 
 Caretaker::Caretaker(std::function<int()> local_minute, const std::map<NodeId, WorkRules>& rules)
     : local_minute_(std::move(local_minute)) {
@@ -44,9 +53,7 @@ void Caretaker::NoteDoubts(Node& node, const wire::pb::Telemetry& telemetry, Ins
   if (telemetry.doubts().empty()) return node.doubts.clear();
   std::set<std::string> doubts;
   std::string line;
-  for (int i = 0; i < std::min(telemetry.doubts_size(), kDoubtsMax); ++i) {
-    const std::string& doubt = telemetry.doubts(i);
-    if (doubt.size() > kDoubtBytesMax || !wire::IsPlainText(doubt)) continue;
+  for (const std::string& doubt : PlainDoubts(telemetry)) {
     const std::string sensor = doubt.substr(0, doubt.find(':'));
     doubts.insert(sensor);
     if (node.doubts.contains(sensor)) continue;

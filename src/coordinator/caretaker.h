@@ -19,6 +19,10 @@
 
 namespace shoal::coordinator {
 
+// What a node says of its sensors, as far as it may be shown: it says so itself, and may say
+// anything.
+std::vector<std::string> PlainDoubts(const wire::pb::Telemetry& telemetry);
+
 class Caretaker {
  public:
   // `local_minute`: of the day, where the head is; empty: hours do not count.

@@ -78,8 +78,12 @@ TEST(CaretakerTest, ASensorOutOfOrderIsToldOnce) {
 TEST(CaretakerTest, WhatANodeSaysIsLookedAtFirst) {
   Caretaker caretaker({}, {});
   caretaker.OnHello(kA, Hello("kitchen"));
-  caretaker.OnTelemetry(kA, Doubting({"\x1b[2J: boo", std::string(300, 'x'), "\xff"}), kNow);
+  const std::vector<std::string> garbage = {"\x1b[2J: boo", std::string(300, 'x'), "\xff"};
+  caretaker.OnTelemetry(kA, Doubting(garbage), kNow);
   EXPECT_TRUE(caretaker.Look(kA, kNow).empty());
+  EXPECT_TRUE(PlainDoubts(Doubting(garbage)).empty());
+  EXPECT_EQ(PlainDoubts(Doubting({"charger: gone", "\x1b[2J"})), News{"charger: gone"});
+  EXPECT_LE(PlainDoubts(Doubting(std::vector<std::string>(1000, "power: -1 W"))).size(), 8U);
   std::size_t told = 0;
   for (int i = 0; i < 1000; ++i) {
     caretaker.OnTelemetry(kA, Doubting({"sensor " + std::to_string(i) + ": no"}), kNow);

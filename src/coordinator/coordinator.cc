@@ -76,6 +76,7 @@ void Coordinator::OnPeerUp(NodeId peer) {
   roster_.Arrived(peer, seams_.clock.Now());
   roster_.Find(peer)->quarantined = quarantined_.contains(peer);
   roster_.Find(peer)->trusted = trusted_.contains(peer);
+  roster_.Find(peer)->draining = drained_.contains(peer);
   accounts_.OnArrived(peer);
   Note("node " + std::to_string(ToNumber(peer)) + " is here");
   TellRevoked(peer);
@@ -303,9 +304,15 @@ void Coordinator::Forget(pipeline::AnswerEvents* events) { book_.Forget(events);
 
 Status Coordinator::Drain(NodeId node, bool draining) {
   Member* const member = roster_.Find(node);
-  if (member == nullptr) {
+  if (member == nullptr && !drained_.contains(node)) {
     return {Code::kNotFound, "node " + std::to_string(ToNumber(node)) + " is not here"};
   }
+  if (draining) {
+    drained_.insert(node);
+  } else {
+    drained_.erase(node);
+  }
+  if (member == nullptr) return {};
   member->draining = draining;
   if (draining) {
     lines_.OnDraining(node);

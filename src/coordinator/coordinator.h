@@ -100,7 +100,8 @@ class Coordinator final : public NetworkEvents,
   void Pardon(NodeId node);
   const Accounts& accounts() const { return accounts_; }
   const EventLog& events() const { return events_; }
-  // kNotFound: no such node is here.
+  // Holds until it is taken back, also if the node goes and comes again. kNotFound: no such node is
+  // here, nor is being drained.
   Status Drain(NodeId node, bool draining);
   // Counts at once, also for a node that is not here. REQUIRES: CheckWorkRules.
   void SetRules(NodeId node, const WorkRules& rules);
@@ -157,6 +158,7 @@ class Coordinator final : public NetworkEvents,
   std::unique_ptr<Auditor> auditor_;  // Null: nothing is audited.
   std::map<NodeId, std::string> quarantined_;
   std::set<NodeId> trusted_;
+  std::set<NodeId> drained_;
   // Found out since the last tick.
   std::vector<std::pair<NodeId, std::string>> guilty_;
   std::vector<Dispute> disputes_;

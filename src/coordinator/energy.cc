@@ -14,14 +14,19 @@ bool Believable(const Power& power) {
   return std::isfinite(power.watts) && power.watts >= 0 && power.watts <= EnergyLedger::kWattsMax;
 }
 
-std::optional<double> Share(double joules, std::uint64_t tokens) {
-  if (joules <= 0 || tokens == 0) return std::nullopt;
-  return joules / static_cast<double>(tokens);
+void Add(Consumption& to, const Consumption& more) {
+  to.joules += more.joules;
+  to.idle += more.idle;
+  to.estimated = to.estimated || more.estimated;
+  to.used_estimated = to.used_estimated || more.used_estimated;
+  to.tokens += more.tokens;
+  to.work += more.work;
+  to.work_covered += more.work_covered;
 }
 
-void Add(Joules& to, const Joules& more) {
-  to.all += more.all;
-  to.idle += more.idle;
+void Add(pipeline::AnswerEnergy& to, double joules, bool estimated) {
+  to.joules += joules;
+  to.estimated = to.estimated || (estimated && joules > 0);
 }
 
 std::optional<double> PerKwh(const std::optional<double>& rate, double joules) {
@@ -31,9 +36,9 @@ std::optional<double> PerKwh(const std::optional<double>& rate, double joules) {
 
 }  // namespace
 
-std::optional<double> NodeEnergy::PerToken() const { return Share(total.all - total.idle, tokens); }
-std::optional<double> ClusterEnergy::PerToken() const {
-  return Share(total.all - total.idle, tokens);
+std::optional<double> Consumption::PerToken() const {
+  if (joules <= idle || tokens == 0) return std::nullopt;
+  return (joules - idle) / static_cast<double>(tokens);
 }
 
 std::optional<double> Tariff::Grams(double joules) const { return PerKwh(grams_per_kwh, joules); }
@@ -56,25 +61,36 @@ void EnergyLedger::OnPower(NodeId id, std::optional<Power> power, Instant at, st
   const Duration passed = at - node.read;
   if (node.power && power && passed > Duration{0} && passed <= kGapMax) {
     const double seconds = ToSeconds(passed);
-    Settle(node, seconds * (node.power->watts + power->watts) / 2, seconds, day);
-    node.estimated = node.estimated || node.power->estimated || power->estimated;
+    Settle(node,
+           {.watts = (node.power->watts + power->watts) / 2,
+            .estimated = node.power->estimated || power->estimated},
+           seconds, day);
   }
   node.seconds.clear();
   node.power = power;
   node.read = at;
 }
 
-void EnergyLedger::Settle(Node& node, double joules, double seconds, std::int64_t day) {
+void EnergyLedger::Settle(Node& node, const Power& power, double seconds, std::int64_t day) {
+  const double joules = power.watts * seconds;
   double used = 0;
   for (const auto& [number, share] : node.seconds) {
-    const double part = joules * share / seconds;
+    const double part = power.watts * share;
     used += part;
     const auto answer = answers_.find(number);
-    if (answer != answers_.end()) answer->second.energy.joules += part;
+    if (answer != answers_.end()) Add(answer->second.energy, part, power.estimated);
   }
-  const Joules counted{.all = joules, .idle = std::max(0.0, joules - used)};
-  Add(node.total, counted);
-  Add(node.days[day], counted);
+  Count(node,
+        {.joules = joules,
+         .idle = std::max(0.0, joules - used),
+         .estimated = power.estimated,
+         .used_estimated = power.estimated && used > 0},
+        day);
+}
+
+void EnergyLedger::Count(Node& node, const Consumption& more, std::int64_t day) {
+  Add(node.total, more);
+  Add(node.days[day], more);
   if (node.days.size() > kDaysKept) node.days.erase(node.days.begin());
 }
 
@@ -90,7 +106,7 @@ pipeline::AnswerEnergy EnergyLedger::Of(std::uint64_t answer, Instant now) const
   for (const NodeId id : account.nodes) {
     const Node& node = nodes_.at(id);
     if (!node.power || now - node.read > kGapMax) continue;
-    energy.joules += node.power->watts * SecondsOf(answer, node, now);
+    Add(energy, node.power->watts * SecondsOf(answer, node, now), node.power->estimated);
   }
   return energy;
 }
@@ -116,7 +132,7 @@ void EnergyLedger::OnSent(NodeId id, std::span<const pipeline::SequenceRows> row
 }
 
 void EnergyLedger::OnBack(NodeId id, std::span<const pipeline::SequenceRows> rows,
-                          std::size_t layers, Instant at) {
+                          std::size_t layers, Instant at, std::int64_t day) {
   Node& node = nodes_[id];
   CountTime(node, at);
   const bool known = node.power && at - node.read <= kGapMax;
@@ -127,22 +143,22 @@ void EnergyLedger::OnBack(NodeId id, std::span<const pipeline::SequenceRows> row
     if (found->second == 0) node.rows.erase(found);
     node.rows_sum -= run.rows;
     const double work = static_cast<double>(run.rows * layers);
-    work_ += work;
-    work_covered_ += known ? work : 0;
+    Count(node, {.work = work, .work_covered = known ? work : 0}, day);
     const auto answer = answers_.find(run.sequence);
     if (answer == answers_.end()) continue;
     pipeline::AnswerEnergy& energy = answer->second.energy;
     energy.work += work;
     energy.work_covered += known ? work : 0;
-    energy.estimated = energy.estimated || (known && node.power->estimated);
   }
 }
 
-void EnergyLedger::OnToken(std::uint64_t answer) {
+void EnergyLedger::OnToken(std::uint64_t answer, std::int64_t day) {
   ++tokens_;
+  ++tokens_of_days_[day];
+  if (tokens_of_days_.size() > kDaysKept) tokens_of_days_.erase(tokens_of_days_.begin());
   for (const NodeId id : answers_.at(answer).nodes) {
     Node& node = nodes_.at(id);
-    if (node.power) ++node.tokens;
+    if (node.power) Count(node, {.tokens = 1}, day);
   }
 }
 
@@ -154,28 +170,25 @@ NodeEnergy EnergyLedger::OfNode(NodeId id, std::int64_t today) const {
   energy.power = node.power;
   if (const auto day = node.days.find(today); day != node.days.end()) energy.today = day->second;
   energy.total = node.total;
-  energy.estimated = node.estimated;
-  energy.tokens = node.tokens;
   return energy;
 }
 
-ClusterEnergy EnergyLedger::OfAll(std::int64_t today) const {
-  ClusterEnergy sum;
+Consumption EnergyLedger::OfAll() const {
+  Consumption sum;
+  for (const auto& [id, node] : nodes_) Add(sum, node.total);
   sum.tokens = tokens_;
-  sum.work = work_;
-  sum.work_covered = work_covered_;
-  for (const auto& [id, node] : nodes_) {
-    Add(sum.total, node.total);
-    if (const auto day = node.days.find(today); day != node.days.end()) Add(sum.today, day->second);
-    sum.estimated = sum.estimated || node.estimated;
-  }
   return sum;
 }
 
-std::map<std::int64_t, Joules> EnergyLedger::Days() const {
-  std::map<std::int64_t, Joules> days;
+std::map<std::int64_t, Consumption> EnergyLedger::Days() const {
+  std::map<std::int64_t, Consumption> days;
   for (const auto& [id, node] : nodes_) {
-    for (const auto& [day, joules] : node.days) Add(days[day], joules);
+    for (const auto& [day, more] : node.days) Add(days[day], more);
+  }
+  while (days.size() > kDaysKept) days.erase(days.begin());
+  for (auto& [day, sum] : days) {
+    const auto tokens = tokens_of_days_.find(day);
+    sum.tokens = tokens == tokens_of_days_.end() ? 0 : tokens->second;
   }
   return days;
 }

@@ -33,31 +33,25 @@ struct Power {
   bool estimated = false;  // Nothing measures it: somebody said so.
 };
 
-struct Joules {
-  double all = 0;
-  double idle = 0;  // Of these, for no answer.
+// What was taken in some time, and for what.
+struct Consumption {
+  double joules = 0;
+  double idle = 0;              // Of these, for no answer.
+  bool estimated = false;       // Some of the joules were not measured, …
+  bool used_estimated = false;  // … and some of those for answers.
+  std::uint64_t tokens = 0;     // Drawn for answers.
+  double work = 0;              // Rows times layers, …
+  double work_covered = 0;      // … by nodes whose power was known.
+
+  // What answers took. Nothing: too little is known.
+  std::optional<double> PerToken() const;
 };
 
 struct NodeEnergy {
   std::optional<Power> power;  // What it last said; nothing: unknown.
-  Joules today;
-  Joules total;              // Since the ledger began.
-  bool estimated = false;    // Some of the total is.
-  std::uint64_t tokens = 0;  // Drawn for answers that it served, while its power was known.
-
-  // Nothing: too little is known.
-  std::optional<double> PerToken() const;
-};
-
-struct ClusterEnergy {
-  Joules today;
-  Joules total;
-  bool estimated = false;
-  std::uint64_t tokens = 0;
-  double work = 0;          // Rows times layers, …
-  double work_covered = 0;  // … by nodes whose power was known.
-
-  std::optional<double> PerToken() const;
+  // Tokens are those of answers that it served, while its power was known.
+  Consumption today;
+  Consumption total;  // Since the ledger began.
 };
 
 // What energy means for people. What nobody told is absent.
@@ -95,14 +89,15 @@ class EnergyLedger {
   // Every OnBack is for one OnSent. Rows of answers that are not open count for nobody.
   void OnSent(NodeId node, std::span<const pipeline::SequenceRows> rows, Instant at);
   void OnBack(NodeId node, std::span<const pipeline::SequenceRows> rows, std::size_t layers,
-              Instant at);
+              Instant at, std::int64_t day);
   // A token was drawn. REQUIRES: the answer is open.
-  void OnToken(std::uint64_t answer);
+  void OnToken(std::uint64_t answer, std::int64_t day);
 
   NodeEnergy OfNode(NodeId node, std::int64_t today) const;
-  ClusterEnergy OfAll(std::int64_t today) const;
-  // Of all nodes, the last kDaysKept days on which something was known.
-  std::map<std::int64_t, Joules> Days() const;
+  // Of all nodes, since the ledger began; and of the last kDaysKept days on which they did or took
+  // something.
+  Consumption OfAll() const;
+  std::map<std::int64_t, Consumption> Days() const;
 
  private:
   struct Node {
@@ -112,10 +107,8 @@ class EnergyLedger {
     std::map<std::uint64_t, std::size_t> rows;  // On their way now, by answer.
     std::size_t rows_sum = 0;
     std::map<std::uint64_t, double> seconds;  // Since `read`: each answer's share of the time.
-    Joules total;
-    std::map<std::int64_t, Joules> days;
-    bool estimated = false;
-    std::uint64_t tokens = 0;
+    Consumption total;
+    std::map<std::int64_t, Consumption> days;
   };
   struct Answer {
     pipeline::AnswerEnergy energy;
@@ -125,13 +118,15 @@ class EnergyLedger {
   static void CountTime(Node& node, Instant at);
   // Its share of the time since the node was read.
   static double SecondsOf(std::uint64_t answer, const Node& node, Instant now);
-  void Settle(Node& node, double joules, double seconds, std::int64_t day);
+  static void Count(Node& node, const Consumption& more, std::int64_t day);
+  // `power`: the mean since the node was read, so many seconds ago.
+  void Settle(Node& node, const Power& power, double seconds, std::int64_t day);
 
   std::map<NodeId, Node> nodes_;
   std::map<std::uint64_t, Answer> answers_;
+  // A token is drawn once, and every node has its own part in it.
   std::uint64_t tokens_ = 0;
-  double work_ = 0;
-  double work_covered_ = 0;
+  std::map<std::int64_t, std::uint64_t> tokens_of_days_;
 };
 
 }  // namespace shoal::coordinator

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <vector>
 
 namespace shoal::coordinator {
@@ -36,7 +37,7 @@ class EnergyTest : public testing::Test {
   void Back(NodeId node, std::uint64_t answer, std::size_t rows, double at,
             std::size_t layers = 4) {
     const std::vector<SequenceRows> run = {{answer, rows}};
-    ledger_.OnBack(node, run, layers, At(at));
+    ledger_.OnBack(node, run, layers, At(at), kMonday);
   }
   NodeEnergy Node(NodeId node, std::int64_t today = kMonday) { return ledger_.OfNode(node, today); }
   EnergyLedger ledger_;
@@ -44,13 +45,13 @@ class EnergyTest : public testing::Test {
 
 TEST_F(EnergyTest, IrregularReadingsAreTrapezoids) {
   Power(kA, 2, 10);
-  EXPECT_EQ(Node(kA).total.all, 0);
+  EXPECT_EQ(Node(kA).total.joules, 0);
   Power(kA, 4, 10.5);   // 1.5
   Power(kA, 4, 12.25);  // 7
   Power(kA, 0, 12.75);  // 1
-  EXPECT_NEAR(Node(kA).total.all, 9.5, 1e-9);
+  EXPECT_NEAR(Node(kA).total.joules, 9.5, 1e-9);
   EXPECT_NEAR(Node(kA).total.idle, 9.5, 1e-9);
-  EXPECT_EQ(Node(kB).total.all, 0);
+  EXPECT_EQ(Node(kB).total.joules, 0);
   EXPECT_FALSE(Node(kB).power);
 }
 
@@ -59,11 +60,11 @@ TEST_F(EnergyTest, SilenceIsNotFilled) {
   Power(kA, 5, 1);  // 5
   Power(kA, 5, 1 + ToSeconds(EnergyLedger::kGapMax) + 0.1);
   Power(kA, 5, 8);
-  EXPECT_NEAR(Node(kA).total.all, 5 + 5 * 1.9, 1e-9);
+  EXPECT_NEAR(Node(kA).total.joules, 5 + 5 * 1.9, 1e-9);
   Unknown(kA, 9);
   EXPECT_FALSE(Node(kA).power);
   Power(kA, 5, 10);
-  EXPECT_NEAR(Node(kA).total.all, 5 + 5 * 1.9, 1e-9);
+  EXPECT_NEAR(Node(kA).total.joules, 5 + 5 * 1.9, 1e-9);
 }
 
 TEST_F(EnergyTest, WattsThatCannotBeDoNotCount) {
@@ -76,16 +77,16 @@ TEST_F(EnergyTest, WattsThatCannotBeDoNotCount) {
     EXPECT_FALSE(Node(kA).power) << watts;
     Power(kA, 3, at += 1);
   }
-  EXPECT_NEAR(Node(kA).total.all, 3, 1e-9);
+  EXPECT_NEAR(Node(kA).total.joules, 3, 1e-9);
 }
 
 TEST_F(EnergyTest, TimeThatStandsStillOrGoesBackTakesNothing) {
   Power(kA, 3, 5);
   Power(kA, 3, 5);
   Power(kA, 3, 4);
-  EXPECT_EQ(Node(kA).total.all, 0);
+  EXPECT_EQ(Node(kA).total.joules, 0);
   Power(kA, 3, 5);
-  EXPECT_NEAR(Node(kA).total.all, 3, 1e-9);
+  EXPECT_NEAR(Node(kA).total.joules, 3, 1e-9);
 }
 
 TEST_F(EnergyTest, AnAnswerTakesWhatItsNodesTakeMeanwhile) {
@@ -105,7 +106,7 @@ TEST_F(EnergyTest, AnAnswerTakesWhatItsNodesTakeMeanwhile) {
   EXPECT_NEAR(energy.joules, 3, 1e-9);
   EXPECT_EQ(energy.covered(), 1);
   EXPECT_FALSE(energy.estimated);
-  EXPECT_NEAR(Node(kA).total.all, 2, 1e-9);
+  EXPECT_NEAR(Node(kA).total.joules, 2, 1e-9);
   EXPECT_NEAR(Node(kA).total.idle, 1, 1e-9);
   EXPECT_NEAR(Node(kB).total.idle, 2, 1e-9);
 }
@@ -141,7 +142,7 @@ TEST_F(EnergyTest, SharesAddUpOverManyReadings) {
   const NodeEnergy node = Node(kA);
   const double used = ledger_.Of(1, At(at)).joules + ledger_.Of(2, At(at)).joules;
   EXPECT_GT(node.total.idle, 0);
-  EXPECT_NEAR(used + node.total.idle, node.total.all, 1e-6 * node.total.all);
+  EXPECT_NEAR(used + node.total.idle, node.total.joules, 1e-6 * node.total.joules);
 }
 
 TEST_F(EnergyTest, UnknownPowerIsSaidNotZero) {
@@ -152,7 +153,7 @@ TEST_F(EnergyTest, UnknownPowerIsSaidNotZero) {
   Back(kA, 7, 10, 1, 3);
   Back(kB, 7, 10, 1, 1);
   EXPECT_NEAR(ledger_.Of(7, At(1)).covered(), 0.75, 1e-9);
-  EXPECT_NEAR(ledger_.OfAll(kMonday).work_covered / ledger_.OfAll(kMonday).work, 0.75, 1e-9);
+  EXPECT_NEAR(ledger_.OfAll().work_covered / ledger_.OfAll().work, 0.75, 1e-9);
   // What was said long ago is not known now.
   Sent(kA, 7, 10, 60);
   Back(kA, 7, 10, 61, 4);
@@ -164,13 +165,39 @@ TEST_F(EnergyTest, EstimatesAreMarked) {
   ledger_.Open(7, {});
   Power(kA, 2, 0, /*estimated=*/true);
   Power(kA, 2, 1, /*estimated=*/true);
+  EXPECT_TRUE(Node(kA).power->estimated);
+  EXPECT_TRUE(Node(kA).total.estimated);
+  EXPECT_FALSE(Node(kA).total.used_estimated);  // No answer took it.
   Sent(kA, 7, 1, 1);
+  EXPECT_FALSE(ledger_.Of(7, At(1)).estimated);
   Back(kA, 7, 1, 1.5);
   EXPECT_TRUE(ledger_.Of(7, At(2)).estimated);
-  EXPECT_TRUE(Node(kA).estimated);
-  EXPECT_TRUE(Node(kA).power->estimated);
-  EXPECT_TRUE(ledger_.OfAll(kMonday).estimated);
-  EXPECT_FALSE(Node(kB).estimated);
+  Power(kA, 2, 2, /*estimated=*/true);
+  EXPECT_TRUE(ledger_.Of(7, At(2)).estimated);
+  EXPECT_TRUE(Node(kA).total.used_estimated);
+  EXPECT_TRUE(ledger_.OfAll().estimated);
+  EXPECT_TRUE(ledger_.OfAll().used_estimated);
+  EXPECT_TRUE(ledger_.Days().at(kMonday).estimated);
+  EXPECT_FALSE(Node(kB).total.estimated);
+}
+
+TEST_F(EnergyTest, WhatWasMeasuredIsNoEstimate) {
+  ledger_.Open(7, {});
+  ledger_.Open(8, {});
+  Power(kA, 2, 0);
+  Sent(kA, 7, 1, 0);
+  Back(kA, 7, 1, 1);
+  Power(kA, 2, 1);
+  // On the charger; the half that its battery told ends there, and is none any more.
+  Sent(kA, 8, 1, 1.25);
+  Back(kA, 8, 1, 1.5);
+  EXPECT_FALSE(ledger_.Of(8, At(1.5)).estimated);
+  Power(kA, 4, 2, /*estimated=*/true, kMonday + 1);
+  EXPECT_TRUE(ledger_.Of(8, At(2)).estimated);
+  EXPECT_FALSE(ledger_.Of(7, At(2)).estimated);
+  EXPECT_FALSE(Node(kA).today.estimated);
+  EXPECT_TRUE(Node(kA, kMonday + 1).today.estimated);
+  EXPECT_FALSE(ledger_.Days().at(kMonday).estimated);
 }
 
 TEST_F(EnergyTest, AnAnswerGoesOnWithWhatItHad) {
@@ -191,25 +218,25 @@ TEST_F(EnergyTest, WhatComesAfterTheEndIsNobodys) {
   ledger_.Close(7);
   Back(kA, 7, 1, 0.5);
   Power(kA, 2, 1);
-  EXPECT_NEAR(Node(kA).total.all, 2, 1e-9);
+  EXPECT_NEAR(Node(kA).total.joules, 2, 1e-9);
   EXPECT_NEAR(Node(kA).total.idle, 1, 1e-9);
-  EXPECT_EQ(ledger_.OfAll(kMonday).tokens, 0U);
+  EXPECT_EQ(ledger_.OfAll().tokens, 0U);
 }
 
 TEST_F(EnergyTest, JoulesPerToken) {
   ledger_.Open(7, {});
-  EXPECT_FALSE(Node(kA).PerToken());
+  EXPECT_FALSE(Node(kA).total.PerToken());
   Power(kA, 2, 0);
   Sent(kA, 7, 1, 0);
   Sent(kB, 7, 1, 0);
   Back(kA, 7, 1, 1);
   Back(kB, 7, 1, 1);
-  for (int i = 0; i < 4; ++i) ledger_.OnToken(7);
+  for (int i = 0; i < 4; ++i) ledger_.OnToken(7, kMonday);
   Power(kA, 2, 1);
   Power(kA, 2, 2);  // Idle: not the tokens' business.
-  EXPECT_NEAR(*Node(kA).PerToken(), 0.5, 1e-9);
-  EXPECT_FALSE(Node(kB).PerToken());  // Nobody knows.
-  EXPECT_NEAR(*ledger_.OfAll(kMonday).PerToken(), 0.5, 1e-9);
+  EXPECT_NEAR(*Node(kA).total.PerToken(), 0.5, 1e-9);
+  EXPECT_FALSE(Node(kB).total.PerToken());  // Nobody knows.
+  EXPECT_NEAR(*ledger_.OfAll().PerToken(), 0.5, 1e-9);
 }
 
 TEST_F(EnergyTest, DaysAreApart) {
@@ -218,14 +245,37 @@ TEST_F(EnergyTest, DaysAreApart) {
   Power(kA, 1, 4, false, kMonday + 1);
   Power(kB, 2, 3, false, kMonday + 1);
   Power(kB, 2, 4, false, kMonday + 1);
-  EXPECT_NEAR(Node(kA).today.all, 3, 1e-9);
-  EXPECT_NEAR(Node(kA, kMonday + 1).today.all, 1, 1e-9);
-  EXPECT_NEAR(ledger_.OfAll(kMonday + 1).today.all, 3, 1e-9);
-  EXPECT_NEAR(ledger_.OfAll(kMonday + 1).total.all, 6, 1e-9);
-  EXPECT_EQ(ledger_.OfAll(kMonday + 2).today.all, 0);
+  EXPECT_NEAR(Node(kA).today.joules, 3, 1e-9);
+  EXPECT_NEAR(Node(kA, kMonday + 1).today.joules, 1, 1e-9);
+  EXPECT_NEAR(ledger_.Days().at(kMonday + 1).joules, 3, 1e-9);
+  EXPECT_NEAR(ledger_.OfAll().joules, 6, 1e-9);
   EXPECT_EQ(ledger_.Days().size(), 2U);
   for (int day = 0; day < 100; ++day) Power(kA, 1, 5 + day, false, kMonday + 2 + day);
-  EXPECT_EQ(ledger_.Days().size(), EnergyLedger::kDaysKept + 1);  // One is only B's.
+  EXPECT_EQ(ledger_.Days().size(), EnergyLedger::kDaysKept);
+  EXPECT_EQ(ledger_.Days().rbegin()->first, kMonday + 101);
+}
+
+TEST_F(EnergyTest, TokensAndWorkOfADay) {
+  ledger_.Open(7, {});
+  Power(kA, 2, 0);
+  Sent(kA, 7, 1, 0);
+  Sent(kB, 7, 1, 0);
+  Back(kA, 7, 1, 1);
+  Back(kB, 7, 1, 1);
+  ledger_.OnToken(7, kMonday);
+  Power(kA, 2, 1);
+  Sent(kA, 7, 2, 1);
+  ledger_.OnToken(7, kMonday + 1);
+  ledger_.OnToken(7, kMonday + 1);
+  Power(kA, 2, 2, false, kMonday + 1);
+  const std::map<std::int64_t, Consumption> days = ledger_.Days();
+  EXPECT_NEAR(*days.at(kMonday).PerToken(), 2, 1e-9);
+  EXPECT_NEAR(*days.at(kMonday + 1).PerToken(), 1, 1e-9);
+  EXPECT_NEAR(*Node(kA, kMonday + 1).today.PerToken(), 1, 1e-9);
+  EXPECT_EQ(days.at(kMonday).work, 8);
+  EXPECT_EQ(days.at(kMonday).work_covered, 4);
+  EXPECT_EQ(days.at(kMonday + 1).tokens, 2U);
+  EXPECT_EQ(ledger_.OfAll().tokens, 3U);
 }
 
 TEST(TariffTest, SaysOnlyWhatWasTold) {

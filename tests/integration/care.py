@@ -26,6 +26,12 @@ class Phones(Cluster):
         # In this order they join, so that numbers are known.
         wait_for(lambda: self.health().get("nodes") == i, 60, f"agent {i}")
 
+    def restart_agent(self):
+        self.agents[1].kill()
+        self.agents[1].wait()
+        wait_for(lambda: self.spared()["state"] == "down", 60, "a cluster without it")
+        super().start_agent(1, "--sensors", self.root / "sensors")
+
     def battery(self, percent, status="Discharging"):
         directory = self.root / "sensors/sys/class/power_supply/battery"
         directory.mkdir(parents=True, exist_ok=True)
@@ -90,6 +96,9 @@ def check_rules(cluster):
     assert set(cluster.spared()["rules"].values()) == {None}, cluster.spared()
     cluster.nodes_command("drain", SPARED)
     cluster.wait_for_state("draining", "")
+    cluster.restart_agent()
+    cluster.wait_for_state("draining", "")
+    assert cluster.spared()["replica"] is None, cluster.spared()
     assert cluster.nodes_command("undrain", SPARED).returncode == 0
     cluster.wait_for_state("throttled", "below 20 %")
 

@@ -103,6 +103,8 @@ def check_energy(cluster, usage):
     # The third node tells nothing: figures say how much of the work they cover.
     assert energy["estimated"] is True and 0 < energy["covered"] < 1, energy
     assert 0 < energy["wh"] < 1 and abs(energy["gco2e"] / (energy["wh"] * GRID / 1000) - 1) < 1e-3, energy
+    joules = energy["joules_per_token"] * usage["completion_tokens"]
+    assert abs(joules / (energy["wh"] * 3600) - 1) < 1e-3, usage
     code, body = cluster.get(f"/v1/answers/{usage['id']}")
     assert code == 200 and json.loads(body)["usage"]["energy"] == energy, body
     report = cluster.status()
@@ -111,19 +113,26 @@ def check_energy(cluster, usage):
         node = by_label[name]
         assert node["watts"] == WATTS and node["watts_estimated"] and node["wh_today"] > 0, node
         assert node["joules_per_token"] > 0 and 0 < node["wh_idle_today"] < node["wh_today"], node
-    assert by_label["node-3"]["watts"] is None and by_label["node-3"]["joules_per_token"] is None
+        assert node["wh_today_estimated"] and node["joules_per_token_estimated"], node
+        assert abs(node["gco2e_today"] / (node["wh_today"] * GRID / 1000) - 1) < 1e-3, node
+    silent = by_label["node-3"]
+    assert all(silent[name] is None for name in ("watts", "joules_per_token", "wh_today", "gco2e_today")), silent
     cluster_energy = report["energy"]
     assert cluster_energy["watts"] == 2 * WATTS and cluster_energy["nodes_unknown"] == 1, cluster_energy
     assert cluster_energy["estimated"] and 0 < cluster_energy["covered"] < 1, cluster_energy
     cost = cluster_energy["joules_per_token"] * 1e6 / 3.6e6 * PRICE
     assert abs(cluster_energy["cost_per_million_tokens"] / cost - 1) < 1e-3, cluster_energy
-    assert cluster_energy["currency"] == "CHF" and len(cluster_energy["wh_by_day"]) == 1
+    assert cluster_energy["currency"] == "CHF" and cluster_energy["watts_estimated"], cluster_energy
+    day = cluster_energy["days"][-1]
+    assert day["date"] == cluster_energy["today"] and day["estimated"] and day["joules_per_token"] > 0, day
+    assert abs(day["gco2e"] / (day["wh"] * GRID / 1000) - 1) < 1e-3 and 0 < day["covered"] < 1, day
 
 
 def check_words(cluster):
     done = cluster.run("status")  # Not a terminal: once, and plain.
     assert done.returncode == 0 and "\x1b" not in done.stdout, done
-    for words in ("3 of 3 nodes here", "replica 1:", "CHF a million tokens", "the head is not counted", "events"):
+    for words in ("3 of 3 nodes here", "replica 1:", "CHF a million tokens", "~ is estimated",
+                  "the head is not counted", "g CO2e", "events"):
         assert words in done.stdout, f"no {words!r} in\n{done.stdout}"
     assert max(map(len, done.stdout.splitlines())) <= 120
     assert nobody_is_down(cluster)
