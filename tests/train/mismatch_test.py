@@ -57,6 +57,11 @@ def main():
     (folder.path / "wide.prototxt").write_text(net.replace("num_output: 20", "num_output: 24"))
     (folder.path / "c.prototxt").write_text(a.replace('"net.prototxt"', '"wide.prototxt"'))
     ranks("c.prototxt", "--batch", "32", text="c.prototxt is another file")
+    # Rank 0 fails before it leads: the others end, too.
+    two = (*mpirun[:-1], "2")
+    for arguments, text in ((("--solver", "typo.prototxt"), "typo.prototxt"),
+                            (("--solver", "a.prototxt", "--algorithm", "foo"), "--algorithm foo")):
+        expect(text, folder.run("train", *arguments, before=two, fails=True, timeout=60))
     # A rank that has no files at all is fine: rank 0 sends what is needed.
     folder.run("train", "--solver", "a.prototxt", "--batch", "32", ":", "-np", "1", folder.program,
                "train", "--solver", "nowhere.prototxt", "--batch", "32", before=mpirun, timeout=60)
