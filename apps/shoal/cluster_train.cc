@@ -225,7 +225,8 @@ Status TlsTraining::Look() {
     ++(mate.state == train::Mate::State::kUnfit ? unfit : able);
   }
   head_.chief().Expect(*running - std::min(*running, unfit));
-  if (*running > 0 || able > 0) return {};
+  // While the last state is tested nobody is needed.
+  if (*running > 0 || able > 0 || head_.chief().keeping()) return {};
   return {Code::kUnavailable,
           fmt::format("all workers have ended{}",
                       head_.keeper().last_snapshot().empty()

@@ -192,30 +192,35 @@ bool Chief::MayBegin() const {
 }
 
 void Chief::Next() {
-  if (over_ || runner_.round() != nullptr || !MayBegin()) return;
+  if (over_ || runner_.round() != nullptr) return;
+  const std::vector<NodeId> in_step = crew_.In(Mate::State::kInStep);
+  if (in_step.empty()) {
+    // Only the keeper has the weights. While it reads them they are not to be sent; its `done`
+    // comes back here.
+    if (keeper_busy_) return;
+    if (iteration_ != keeper_.iteration()) Rollback();
+    if (iteration_ >= options_.stop || stopping_) return End({});
+  }
+  if (!MayBegin()) return;
   if (links_.under_way() && links_.Continue()) return;
   const std::int64_t iterations = IterationsOfStep(options_.job);
   const std::int64_t parts = iterations * dealer_.unit();
-  auto shares =
+  auto dealt =
       crew_.Deal(static_cast<std::int64_t>(options_.job.batch()) / parts, seams_.clock.Now());
-  if (!shares.ok()) {
-    if (shares.status().code() != Code::kUnavailable) End(shares.status());
-    return;  // Nobody can work now; somebody will come.
-  }
+  if (!dealt.ok() && dealt.status().code() != Code::kUnavailable) return End(dealt.status());
+  // Nobody may be able to work now. Who is in step still has the weights, which may be wanted.
+  const bool all_rest = !dealt.ok();
+  std::map<NodeId, std::int64_t> shares;
+  if (!all_rest) shares = *std::move(dealt);
   // Who makes several updates in a step needs something for each.
-  for (auto& [node, samples] : *shares) samples *= iterations;
+  for (auto& [node, samples] : shares) samples *= iterations;
   std::vector<NodeId> newcomers;
-  std::vector<NodeId> in_step;
-  for (const auto& [node, mate] : crew_.mates()) {
-    if (mate.state == Mate::State::kInStep) in_step.push_back(node);
-    const auto share = shares->find(node);
-    const bool works = share != shares->end() && share->second > 0;
-    if (mate.state == Mate::State::kReady && works) newcomers.push_back(node);
+  for (const NodeId node : crew_.In(Mate::State::kReady)) {
+    const auto share = shares.find(node);
+    if (share != shares.end() && share->second > 0) newcomers.push_back(node);
   }
   if (in_step.empty()) {
-    if (iteration_ != keeper_.iteration()) Rollback();
-    if (iteration_ >= options_.stop || stopping_) return keeper_busy_ ? void() : End({});
-    if (MeasureLinks(newcomers)) return;
+    if (all_rest || MeasureLinks(newcomers)) return;
     return BeginSync(std::nullopt, newcomers, false);
   }
   const bool last = iteration_ >= options_.stop || stopping_;
@@ -229,7 +234,7 @@ void Chief::Next() {
   }
   if (keep || (!newcomers.empty() && !last)) return BeginSync(in_step.front(), newcomers, keep);
   if (last) return keeper_busy_ ? void() : End({});
-  BeginStep(*shares);
+  if (!all_rest) BeginStep(shares);
 }
 
 bool Chief::MeasureLinks(std::vector<NodeId> nodes) {
@@ -339,11 +344,12 @@ void Chief::CommitSync() {
   keeper_.Adopt(iteration_, committed_.note, dealer_.Keep(),
                 [this, alive = std::weak_ptr<int>(alive_)](const Status& status) {
                   if (alive.expired()) return;
-                  keeper_busy_ = false;
                   if (!status.ok()) return End(status);
                   // Not from inside of Adopt: the round is not over there.
                   seams_.clock.CallAfter(Duration(0), [this, alive] {
-                    if (!alive.expired()) Next();
+                    if (alive.expired()) return;
+                    keeper_busy_ = false;
+                    Next();
                   });
                 });
 }

@@ -71,6 +71,8 @@ class Chief final : public NetworkEvents, private RoundEvents {
   // It has ended; status() says how.
   bool over() const { return over_; }
   const Status& status() const { return status_; }
+  // The keeper tests or saves what it got.
+  bool keeping() const { return keeper_busy_; }
 
   // For operators and tests.
   std::int64_t iteration() const { return iteration_; }
