@@ -223,5 +223,37 @@ TEST_F(TrainChief, WhoRestsStillGivesTheWeights) {
   EXPECT_EQ(keeper_.iteration(), rests) << "no step is lost";
 }
 
+TEST_F(TrainChief, GoesOnWhenSomebodyHasCooled) {
+  train::Chief& chief = Lead(1000, 2);
+  Join(kA);
+  Join(kB);
+  ASSERT_TRUE(Reach(5));
+  Tell(kA, kHot);
+  Tell(kB, kHot);
+  world_.RunFor(std::chrono::seconds(10));
+  const std::int64_t rests = chief.iteration();
+  world_.RunFor(std::chrono::seconds(10));
+  EXPECT_EQ(chief.iteration(), rests);
+  Tell(kB, kCool);
+  EXPECT_TRUE(Reach(rests + 5));
+}
+
+// What is being written down must not be sent meanwhile: writing changes it for a moment.
+TEST_F(TrainChief, SendsNothingOfWhatTheKeeperReads) {
+  Lead(1000, 1);
+  Join(kA);
+  keeper_.KeepEvery(4);
+  keeper_.BeSlow();
+  ASSERT_TRUE(Reach(6));
+  ASSERT_TRUE(keeper_.busy());
+  world_.Crash(kA, Death::kKilled);
+  Join(kB);
+  world_.RunFor(std::chrono::seconds(10));
+  EXPECT_FALSE(keeper_.read_while_busy());
+  keeper_.Finish();
+  EXPECT_TRUE(Reach(7));
+  EXPECT_FALSE(keeper_.read_while_busy());
+}
+
 }  // namespace
 }  // namespace shoal::sim

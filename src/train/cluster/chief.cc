@@ -105,7 +105,10 @@ void Chief::OnControl(NodeId from, const Frame& frame) {
     return;
   }
   if (crew_.Find(from) == nullptr) return;
-  if (message->has_telemetry()) return crew_.OnTelemetry(from, message->telemetry());
+  if (message->has_telemetry()) {
+    crew_.OnTelemetry(from, message->telemetry());
+    return Next();  // It may be the first that can work again.
+  }
   if (message->has_train()) OnTrain(from, message->train());
 }
 
