@@ -46,6 +46,7 @@ struct RunKeeper::Work {
   bool test = false;
   bool save = false;
   train::PoolState pool;
+  std::vector<double> losses;  // Copied: the loop adds to the others meanwhile.
   UniqueFunction<void(Status)> done;
   std::vector<std::vector<train::NamedValue>> results;
   Status status;           // Of the tests.
@@ -189,14 +190,14 @@ void RunKeeper::Adopt(std::int64_t iteration, const std::string& note, const tra
   // Whoever stops a run wants to go on with it.
   work->save = IsSnapshotDue(iteration) || !work->test;
   work->pool = pool;
+  work->losses = losses_.all();
   work->done = std::move(done);
   const Status submitted = executor_.Submit({.tag = {},
                                              .work = {},
                                              .run =
                                                  [this, work] {
                                                    if (work->save) {
-                                                     work->snapshot_status =
-                                                         WriteSnapshot(work->pool);
+                                                     work->snapshot_status = WriteSnapshot(*work);
                                                    }
                                                    if (!work->test) return;
                                                    auto results = RunTests();
@@ -230,16 +231,16 @@ std::string RunKeeper::SnapshotPath(const char* suffix) const {
   return fmt::format("{}_iter_{}{}", options_.prefix, iteration(), suffix);
 }
 
-Status RunKeeper::WriteSnapshot(const train::PoolState& pool) {
+Status RunKeeper::WriteSnapshot(const Work& work) {
   const auto everyone = os::FileAccess::kEveryone;
   const std::string weights = SnapshotPath(".caffemodel");
   SHOAL_RETURN_IF_ERROR(os::WriteFileAtomically(weights, learner_->WeightsBytes(), everyone));
   train::Sidecar sidecar = learner_->MakeSidecar();
   sidecar.seed = options_.seed;
   sidecar.batch = options_.batch;
-  sidecar.train = {pool.next};
-  sidecar.losses = losses_.all();
-  sidecar.owed = pool.owed;
+  sidecar.train = {work.pool.next};
+  sidecar.losses = work.losses;
+  sidecar.owed = work.pool.owed;
   for (const auto& test : tests_) sidecar.tests.push_back(test->cursors());
   SHOAL_RETURN_IF_ERROR(
       os::WriteFileAtomically(SnapshotPath(".shoal.json"), train::WriteSidecar(sidecar), everyone));

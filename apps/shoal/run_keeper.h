@@ -76,7 +76,8 @@ class RunKeeper final : public train::Keeper {
   bool IsSnapshotDue(std::int64_t iteration) const;
   RunProgress Progress(std::int64_t iteration) const;
   Result<std::vector<std::vector<train::NamedValue>>> RunTests();
-  Status WriteSnapshot(const train::PoolState& pool);
+  // Off the loop.
+  Status WriteSnapshot(const Work& work);
   std::string SnapshotPath(const char* suffix) const;
   Status OpenCommits(bool goes_on);
   Status WritePages();
