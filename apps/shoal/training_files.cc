@@ -21,6 +21,9 @@
 namespace shoal {
 namespace {
 
+// Messages name every piece of the gradients, and have room for some more than these.
+constexpr std::size_t kBucketsMax = 8000;
+
 // As LMDB has it: compressed if it is stored so.
 Result<std::string> ReadDatum(const data::RecordSource& source, std::int64_t index) {
   SHOAL_ASSIGN_OR_RETURN(std::optional<std::string> encoded, source.ReadEncoded(index));
@@ -245,6 +248,12 @@ Status Opener::MakeLearner() {
   SHOAL_ASSIGN_OR_RETURN(training_.learner, train::NetLearner::Make(std::move(setup), source_,
                                                                     train::FilesOf(training_.job),
                                                                     chooser_, parallel_));
+  if (const std::size_t buckets = training_.learner->buckets().size(); buckets > kBucketsMax) {
+    return {Code::kInvalidArgument,
+            fmt::format("--bucket-mb {}: the gradients of this network are {} pieces then, and at "
+                        "most {} can be added up: choose a larger one",
+                        command_.over.bucket_mb, buckets, kBucketsMax)};
+  }
   training_.stop = command_.iterations > 0 ? command_.iterations : max_iter;
   return {};
 }

@@ -69,10 +69,11 @@ class SlowKeeper final : public train::Keeper {
 
 class Head final : public Program {
  public:
-  Head(const Surroundings& around, std::int64_t stop, std::size_t workers, SlowKeeper& keeper) {
+  Head(const Surroundings& around, std::int64_t stop, std::size_t workers, std::uint64_t batch,
+       SlowKeeper& keeper) {
     train::ChiefOptions options{.pool =
                                     *train::SamplePool::Restore(kRecords, /*shuffle=*/true, 1, {})};
-    options.job.set_batch(32);
+    options.job.set_batch(batch);
     options.job.set_records(kRecords);
     options.job.set_shuffle(true);
     options.job.set_seed(1);
@@ -106,11 +107,11 @@ class Cache final : public train::RecordCache {
 
 class Phone final : public Program, private train::WorkerHost {
  public:
-  explicit Phone(const Surroundings& around) {
+  Phone(const Surroundings& around, const std::string& address) {
     train::WorkerNodeOptions options;
     options.head = kHead;
     options.head_address = "sim:1";
-    options.hello.set_address("sim:" + std::to_string(ToNumber(around.self)));
+    options.hello.set_address(address);
     train::WorkerHost& host = *this;
     node_ = std::make_unique<train::WorkerNode>(
         Seams{around.clock, around.network, around.executor, around.random}, std::move(options),
@@ -133,17 +134,19 @@ class Phone final : public Program, private train::WorkerHost {
 
 class TrainChief : public testing::Test {
  protected:
-  train::Chief& Lead(std::int64_t stop, std::size_t workers) {
+  train::Chief& Lead(std::int64_t stop, std::size_t workers, std::uint64_t batch = 32) {
     world_.AddNode(kHead, [&](const Surroundings& around) {
-      auto program = std::make_unique<Head>(around, stop, workers, keeper_);
+      auto program = std::make_unique<Head>(around, stop, workers, batch, keeper_);
       head_ = program.get();
       return program;
     });
     return head_->chief();
   }
-  void Join(NodeId node) {
-    world_.AddNode(node,
-                   [](const Surroundings& around) { return std::make_unique<Phone>(around); });
+  void Join(NodeId node) { Join(node, "sim:" + std::to_string(ToNumber(node))); }
+  void Join(NodeId node, const std::string& address) {
+    world_.AddNode(node, [address](const Surroundings& around) {
+      return std::make_unique<Phone>(around, address);
+    });
   }
   // The phone says how hot it is.
   void Tell(NodeId node, double celsius) {
@@ -236,6 +239,27 @@ TEST_F(TrainChief, GoesOnWhenSomebodyHasCooled) {
   EXPECT_EQ(chief.iteration(), rests);
   Tell(kB, kCool);
   EXPECT_TRUE(Reach(rests + 5));
+}
+
+// So many that a message has no room for their addresses.
+TEST_F(TrainChief, EndsWhenWhatItHasToSayIsTooLarge) {
+  constexpr std::uint64_t kPhones = 950;
+  train::Chief& chief = Lead(1000, kPhones, kPhones);
+  for (std::uint64_t i = 0; i < kPhones; ++i) Join(NodeId{2 + i}, std::string(300, 'a'));
+  ASSERT_TRUE(End());
+  EXPECT_EQ(chief.status().code(), Code::kResourceExhausted);
+  EXPECT_NE(chief.status().message().find("cannot be told what to do"), std::string::npos)
+      << chief.status().message();
+}
+
+TEST_F(TrainChief, NobodyIsToldALongAddress) {
+  train::Chief& chief = Lead(10, 1);
+  Join(kB);
+  world_.RunFor(std::chrono::milliseconds(20));
+  Join(kA, std::string(200000, 'a'));
+  ASSERT_TRUE(End());
+  EXPECT_TRUE(chief.status().ok());
+  EXPECT_EQ(chief.crew().Find(kA)->state, train::Mate::State::kUnfit);
 }
 
 // What is being written down must not be sent meanwhile: writing changes it for a moment.

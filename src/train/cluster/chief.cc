@@ -12,6 +12,9 @@
 namespace shoal::train {
 namespace {
 
+// Everybody gets everybody's address. More than a name and a port take.
+constexpr std::size_t kAddressBytesMax = 300;
+
 // Updates that everybody makes in a step.
 std::int64_t IterationsOfStep(const wire::pb::TrainJob& job) {
   if (job.mode() == wire::pb::TrainJob::SYNC) return 1;
@@ -88,6 +91,9 @@ void Chief::OnControl(NodeId from, const Frame& frame) {
     dealer_.Forget(from);
     links_.Arrive(from, message->hello().address());
     crew_.Add(from, message->hello());
+    if (const std::size_t size = message->hello().address().size(); size > kAddressBytesMax) {
+      return OnUnfit(from, fmt::format("says an address of {} bytes", size));
+    }
     if (const std::uint32_t revision = message->hello().training(); revision != kTrainingRevision) {
       return OnUnfit(from, fmt::format("has a program that trains in another way ({}, here {}): "
                                        "update one of the two",
@@ -390,8 +396,11 @@ void Chief::End(const Status& status) {
 void Chief::Send(NodeId node, const wire::pb::TrainToNode& message) {
   wire::pb::ToNode out;
   *out.mutable_train() = message;
-  // One that is gone is told of by OnPeerDown.
-  (void)seams_.network.Send(node, Traffic::kControl, wire::Encode(out)).ok();
+  // One that is gone is told of by OnPeerDown. What is too large will never leave.
+  const Status sent = seams_.network.Send(node, Traffic::kControl, wire::Encode(out));
+  if (sent.code() != Code::kInvalidArgument) return;
+  End({Code::kResourceExhausted,
+       fmt::format("{} cannot be told what to do: {}", crew_.NameOf(node), sent.message())});
 }
 
 }  // namespace shoal::train
