@@ -94,7 +94,9 @@ Status RunKeeper::OpenCommits(bool goes_on) {
       if (end == std::string::npos) break;
       const std::string line = text->substr(at, end + 1 - at);
       const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-      if (!json.is_object() || json.value("iteration", std::int64_t{0}) > iteration()) break;
+      if (!json.is_object() || !json.contains("iteration")) break;
+      const nlohmann::json& at_iteration = json["iteration"];
+      if (!at_iteration.is_number() || at_iteration.get<std::int64_t>() > iteration()) break;
       kept += line;
       at = end + 1;
     }

@@ -90,6 +90,7 @@ class Opener {
   Result<std::int64_t> LargestPerDevice();
   Status MakeLearner();
   Status OpenTests();
+  Status CheckSidecar() const;
   Status LoadStart();
 
   const TrainCommand& command_;
@@ -270,7 +271,26 @@ Status Opener::OpenTests() {
   return {};
 }
 
+// As a Trainer does. With other test networks those begin anew.
+Status Opener::CheckSidecar() const {
+  if (!snapshot_ || !snapshot_->sidecar) return {};
+  const train::Sidecar& sidecar = *snapshot_->sidecar;
+  const auto mismatch = [&](const char* what) {
+    return Status(Code::kInvalidArgument, fmt::format("{}: its .shoal.json is of another run: {}",
+                                                      snapshot_->state_path, what));
+  };
+  if (sidecar.iteration != snapshot_->state.iter) return mismatch("another iteration");
+  if (sidecar.train.size() != 1) return mismatch("other data layers");
+  if (sidecar.tests.size() != training_.tests.size()) return {};
+  for (std::size_t i = 0; i < training_.tests.size(); ++i) {
+    const std::size_t layers = training_.tests[i]->feeds().size();
+    if (sidecar.tests[i].size() != layers) return mismatch("other data layers");
+  }
+  return {};
+}
+
 Status Opener::LoadStart() {
+  SHOAL_RETURN_IF_ERROR(CheckSidecar());
   std::vector<std::string> weights = command_.weights.empty() ? files_.weights : command_.weights;
   if (snapshot_) weights = {snapshot_->weights_path};
   for (const std::string& path : weights) {
@@ -295,9 +315,6 @@ Status Opener::LoadStart() {
         order.Advance(training_.pool.next,
                       static_cast<std::uint64_t>(snapshot_->state.iter) * training_.job.batch());
     return {};
-  }
-  if (snapshot_->sidecar->train.size() != 1) {
-    return {Code::kInvalidArgument, snapshot_->state_path + ": is of a network with other data"};
   }
   training_.pool = {.next = snapshot_->sidecar->train.front(), .owed = snapshot_->sidecar->owed};
   return {};
