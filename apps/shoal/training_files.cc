@@ -60,6 +60,13 @@ Result<std::int64_t> ParseCount(const char* option, const std::string& text) {
                 fmt::format("{} '{}': a number of images, or auto", option, text));
 }
 
+// Images, so many times.
+Result<std::int64_t> Times(std::int64_t images, std::int64_t times) {
+  if (images <= train::kStepSamplesMax / times) return images * times;
+  return Status(Code::kInvalidArgument, fmt::format("{} times {} images in a step: at most {}",
+                                                    times, images, train::kStepSamplesMax));
+}
+
 class Opener {
  public:
   Opener(const TrainCommand& command, std::size_t workers, nn::ConvChooser& chooser,
@@ -217,10 +224,12 @@ Status Opener::ChooseBatch() {
     } else {
       SHOAL_ASSIGN_OR_RETURN(each, ParseCount("--batch-per-device", per_device));
     }
-    batch = each * static_cast<std::int64_t>(std::max<std::size_t>(workers_, 1));
+    const auto devices = static_cast<std::int64_t>(std::max<std::size_t>(workers_, 1));
+    SHOAL_ASSIGN_OR_RETURN(batch, Times(each, devices));
   }
-  const auto period = static_cast<std::int64_t>(training_.job.period());
-  training_.job.set_batch(static_cast<std::uint64_t>(batch * period));
+  SHOAL_ASSIGN_OR_RETURN(const std::int64_t all,
+                         Times(batch, static_cast<std::int64_t>(training_.job.period())));
+  training_.job.set_batch(static_cast<std::uint64_t>(all));
   return ChooseUnits(batch);
 }
 
@@ -311,9 +320,9 @@ Status Opener::LoadStart() {
       training_.learner->Resume(snapshot_->state_path, snapshot_->state, snapshot_->sidecar));
   if (!snapshot_->sidecar) {
     const data::SampleOrder order(source_->size(), training_.job.shuffle(), training_.job.seed());
-    training_.pool.next =
-        order.Advance(training_.pool.next,
-                      static_cast<std::uint64_t>(snapshot_->state.iter) * training_.job.batch());
+    const std::uint64_t batch = training_.job.batch() / training_.job.period();
+    training_.pool.next = order.Advance(training_.pool.next,
+                                        static_cast<std::uint64_t>(snapshot_->state.iter) * batch);
     return {};
   }
   training_.pool = {.next = snapshot_->sidecar->train.front(), .owed = snapshot_->sidecar->owed};

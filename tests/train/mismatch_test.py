@@ -39,6 +39,13 @@ def main():
                         timeout=60)
     expect("shoal: worker-1 resource exhausted", output)
 
+    # More images than there can be, which no product of them may hide.
+    for more in (("--batch", "9223372036854775807", "--mode", "local", "--period", "4"),
+                 ("--batch", "4611686018427387904", "--mode", "local", "--period", "4"),
+                 ("--batch-per-device", "9223372036854775807")):
+        output = folder.run("train", "--solver", "nobody.prototxt", "--workers", "2", "--dir",
+                            "cluster", *more, fails=True)
+        expect("images in a step: at most", output)
     # More pieces of gradients than a message can name.
     net = (folder.path / "net.prototxt").read_text()
     (folder.path / "huge.prototxt").write_text(net.replace("num_output: 500", "num_output: 27000"))
