@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nn/exact_sums.h"
 #include "os/file.h"
 #include "train/sidecar.h"
 
@@ -177,6 +178,23 @@ Status RunKeeper::TestFirst() {
   if (tests_.empty() || !learner_->solver_def().test_initialization || iteration() > 0) return {};
   SHOAL_ASSIGN_OR_RETURN(const auto results, RunTests());
   return report_.OnTest(0, results);
+}
+
+// What would make Restore fail, and more.
+Status RunKeeper::CheckNote(std::int64_t iteration, const std::string& note) const {
+  const auto wrong = [](const char* what) {
+    return Status(Code::kInvalidArgument, fmt::format("gives weights with {}", what));
+  };
+  const Result<train::Sidecar> said = train::ReadSidecar("note", note);
+  if (!said.ok()) return wrong("a note that cannot be read");
+  if (said->iteration != iteration) return wrong("another iteration");
+  if (said->schedule.current_step < 0) return wrong("counts below zero");
+  const train::Sidecar own = learner_->MakeSidecar();
+  if (own.unit == 0) return {};
+  if (said->limits.size() != own.limits.size() || !nn::ExactSums::AreLimits(said->limits)) {
+    return wrong("limits that are not of this network");
+  }
+  return {};
 }
 
 void RunKeeper::Adopt(std::int64_t iteration, const std::string& note, const train::PoolState& pool,

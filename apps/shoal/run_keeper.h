@@ -59,6 +59,7 @@ class RunKeeper final : public train::Keeper {
   std::vector<std::span<float>> state() override { return learner_->state(); }
   std::vector<std::span<float>> incoming() override;
   bool WantsState(std::int64_t iteration) const override;
+  Status CheckNote(std::int64_t iteration, const std::string& note) const override;
   void Adopt(std::int64_t iteration, const std::string& note, const train::PoolState& pool,
              UniqueFunction<void(Status)> done) override;
   Status OnStep(const train::CommittedStep& step) override;

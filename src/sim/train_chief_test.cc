@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <span>
@@ -24,6 +25,7 @@ namespace {
 constexpr NodeId kHead{1};
 constexpr NodeId kA{2};
 constexpr NodeId kB{3};
+constexpr NodeId kC{4};
 constexpr std::int64_t kRecords = 100;
 constexpr double kHot = 60;
 constexpr double kCool = 20;
@@ -40,6 +42,10 @@ class SlowKeeper final : public train::Keeper {
   }
   std::vector<std::span<float>> incoming() override { return {incoming_.begin(), incoming_.end()}; }
   bool WantsState(std::int64_t iteration) const override { return iteration % interval_ == 0; }
+  Status CheckNote(std::int64_t iteration, const std::string& note) const override {
+    if (note == ToyNote(0, static_cast<std::uint64_t>(iteration))) return {};
+    return {Code::kInvalidArgument, "gives weights of something else"};
+  }
   void Adopt(std::int64_t iteration, const std::string& /*note*/, const train::PoolState& /*pool*/,
              UniqueFunction<void(Status)> done) override {
     iteration_ = iteration;
@@ -77,6 +83,8 @@ class Head final : public Program {
     options.job.set_records(kRecords);
     options.job.set_shuffle(true);
     options.job.set_seed(1);
+    ToyLearner learner(1, [](std::uint64_t, std::uint64_t, std::uint64_t) {});
+    options.shape = train::DescribeShape(learner);
     options.stop = stop;
     options.workers_first = workers;
     chief_ = std::make_unique<train::Chief>(
@@ -105,17 +113,45 @@ class Cache final : public train::RecordCache {
   std::set<std::int64_t> has_;
 };
 
+// What a phone tells the head, changed on its way.
+using Change = std::function<void(wire::pb::TrainToHead&)>;
+
+class ChangingNetwork final : public Network {
+ public:
+  ChangingNetwork(Network& network, Change change)
+      : network_(network), change_(std::move(change)) {}
+
+  NodeId self() const override { return network_.self(); }
+  void Attach(NetworkEvents* events) override { network_.Attach(events); }
+  void Connect(NodeId peer, const std::string& address) override {
+    network_.Connect(peer, address);
+  }
+  void Disconnect(NodeId peer) override { network_.Disconnect(peer); }
+  Status Send(NodeId to, Traffic traffic, Frame frame) override {
+    if (change_ && to == kHead && traffic == Traffic::kControl) {
+      wire::pb::ToHead message = *wire::DecodeToHead(frame);
+      if (message.has_train()) change_(*message.mutable_train());
+      frame = wire::Encode(message);
+    }
+    return network_.Send(to, traffic, std::move(frame));
+  }
+
+ private:
+  Network& network_;
+  const Change change_;
+};
+
 class Phone final : public Program, private train::WorkerHost {
  public:
-  Phone(const Surroundings& around, const std::string& address) {
+  Phone(const Surroundings& around, const std::string& address, Change change)
+      : network_(around.network, std::move(change)) {
     train::WorkerNodeOptions options;
     options.head = kHead;
     options.head_address = "sim:1";
     options.hello.set_address(address);
     train::WorkerHost& host = *this;
     node_ = std::make_unique<train::WorkerNode>(
-        Seams{around.clock, around.network, around.executor, around.random}, std::move(options),
-        host);
+        Seams{around.clock, network_, around.executor, around.random}, std::move(options), host);
   }
 
  private:
@@ -129,6 +165,7 @@ class Phone final : public Program, private train::WorkerHost {
         std::make_unique<ToyLearner>(1e9, [](std::uint64_t, std::uint64_t, std::uint64_t) {}));
   }
 
+  ChangingNetwork network_;
   std::unique_ptr<train::WorkerNode> node_;
 };
 
@@ -142,10 +179,12 @@ class TrainChief : public testing::Test {
     });
     return head_->chief();
   }
-  void Join(NodeId node) { Join(node, "sim:" + std::to_string(ToNumber(node))); }
-  void Join(NodeId node, const std::string& address) {
-    world_.AddNode(node, [address](const Surroundings& around) {
-      return std::make_unique<Phone>(around, address);
+  void Join(NodeId node, Change change = {}) {
+    Join(node, "sim:" + std::to_string(ToNumber(node)), std::move(change));
+  }
+  void Join(NodeId node, const std::string& address, Change change = {}) {
+    world_.AddNode(node, [address, change](const Surroundings& around) {
+      return std::make_unique<Phone>(around, address, change);
     });
   }
   // The phone says how hot it is.
@@ -278,6 +317,50 @@ TEST_F(TrainChief, SendsNothingOfWhatTheKeeperReads) {
   EXPECT_TRUE(Reach(7));
   EXPECT_FALSE(keeper_.read_while_busy());
 }
+
+TEST_F(TrainChief, WhoIsReadyFirstMayBeWrong) {
+  train::Chief& chief = Lead(10, 1);
+  const auto other_shape = [](wire::pb::TrainToHead& message) {
+    if (message.has_ready()) message.mutable_ready()->set_shape(7);
+  };
+  const auto other_buckets = [](wire::pb::TrainToHead& message) {
+    if (message.has_ready()) message.mutable_ready()->add_buckets(7);
+  };
+  Join(kA, other_shape);
+  Join(kB, other_buckets);
+  Join(kC);
+  ASSERT_TRUE(End());
+  EXPECT_EQ(chief.crew().Find(kA)->state, train::Mate::State::kUnfit);
+  EXPECT_EQ(chief.crew().Find(kB)->state, train::Mate::State::kUnfit);
+  EXPECT_EQ(keeper_.iteration(), 10);
+}
+
+// It gives the weights, and says of them what cannot be.
+struct BadNote {
+  std::string name;
+  std::string note;
+};
+
+class TrainChiefNote : public TrainChief, public testing::WithParamInterface<BadNote> {};
+
+TEST_P(TrainChiefNote, WeightsComeFromSomebodyElseThen) {
+  train::Chief& chief = Lead(10, 2);
+  Join(kA, [](wire::pb::TrainToHead& message) {
+    if (!message.done().note().empty()) message.mutable_done()->set_note(GetParam().note);
+  });
+  Join(kB);
+  keeper_.KeepEvery(4);
+  ASSERT_TRUE(End());
+  EXPECT_TRUE(chief.status().ok()) << chief.status().ToString();
+  EXPECT_EQ(chief.crew().Find(kA)->state, train::Mate::State::kUnfit);
+  EXPECT_EQ(keeper_.iteration(), 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Notes, TrainChiefNote,
+                         testing::Values(BadNote{"Unreadable", "nonsense"},
+                                         BadNote{"AnotherIteration", "0 3"}, BadNote{"Empty", ""},
+                                         BadNote{"Long", std::string(200000, '1')}),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace shoal::sim

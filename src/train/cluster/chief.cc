@@ -14,6 +14,8 @@ namespace {
 
 // Everybody gets everybody's address. More than a name and a port take.
 constexpr std::size_t kAddressBytesMax = 300;
+// Everybody gets it in the round after a SYNC, too.
+constexpr std::size_t kNoteBytesMax = std::size_t{128} << 10U;
 
 // Updates that everybody makes in a step.
 std::int64_t IterationsOfStep(const wire::pb::TrainJob& job) {
@@ -34,6 +36,7 @@ Chief::Chief(const Seams& seams, ChiefOptions options, Keeper& keeper, ReadRecor
       keeper_(keeper),
       items_(seams.network, options_.job.SerializeAsString(),
              static_cast<std::int64_t>(options_.job.records()), std::move(read)),
+      crew_(options_.shape),
       dealer_(options_.pool, options_.job),
       workers_first_(options_.workers_first),
       links_(seams.clock, crew_,
@@ -304,6 +307,10 @@ void Chief::BeginStep(const std::map<NodeId, std::int64_t>& shares) {
 
 void Chief::OnRoundDone() {
   const ChiefRound& round = *runner_.round();
+  if (const Status status = CheckNote(round); !status.ok()) {
+    // The others get the weights of somebody else.
+    return OnUnfit(round.group.front(), std::string(status.message()));
+  }
   committed_ = {.round = round.number, .loss = 0, .note = {}};
   switch (round.kind) {
     case wire::pb::TrainRound::STEP:
@@ -317,6 +324,17 @@ void Chief::OnRoundDone() {
   }
   runner_.Close();
   Next();
+}
+
+Status Chief::CheckNote(const ChiefRound& round) const {
+  if (round.kind != wire::pb::TrainRound::SYNC) return {};
+  const NodeId donor = round.group.front();
+  if (donor == seams_.network.self()) return {};
+  const std::string& note = round.done.at(donor).note();
+  if (note.size() > kNoteBytesMax) {
+    return {Code::kInvalidArgument, fmt::format("says {} bytes of its weights", note.size())};
+  }
+  return keeper_.CheckNote(iteration_, note);
 }
 
 void Chief::CommitStep() {
