@@ -29,6 +29,7 @@
 #include "shoal/training_files.h"
 #include "shoal/worker_cluster.h"
 #include "train/cluster/chief.h"
+#include "train/cluster/learner_shape.h"
 #include "train/cluster/reduce_plan.h"
 #include "train/cluster/worker_node.h"
 
@@ -92,6 +93,7 @@ class TrainHead {
   std::optional<KeptTuner> tuner_;
   std::optional<Training> training_;
   wire::pb::TrainJob job_;
+  train::LearnerShape shape_;
   std::unique_ptr<RunKeeper> keeper_;
   std::unique_ptr<train::Chief> chief_;
   os::ThreadExecutor executor_;  // Last: its thread uses the others.
@@ -107,6 +109,7 @@ Status TrainHead::Open() {
   for (const std::string& warning : training_->warnings) {
     if (!command_.quiet) fmt::print(stderr, "shoal: {}\n", warning);
   }
+  shape_ = train::DescribeShape(*training_->learner);
   const auto period = static_cast<std::int64_t>(job_.period());
   if (!command_.quiet) {
     fmt::print("{} parameters, batch {}{}, {} images{}\n", training_->learner->params().elements(),
@@ -136,6 +139,7 @@ Status TrainHead::Lead(Network& network) {
                          train::SamplePool::Restore(static_cast<std::int64_t>(job_.records()),
                                                     job_.shuffle(), job_.seed(), training_->pool));
   train::ChiefOptions options{.job = job_,
+                              .shape = shape_,
                               .pool = std::move(pool),
                               .stop = training_->stop,
                               .workers_first = std::max<std::size_t>(workers_, 1),
@@ -225,7 +229,8 @@ Status TlsTraining::Look() {
     ++(mate.state == train::Mate::State::kUnfit ? unfit : able);
   }
   head_.chief().Expect(*running - std::min(*running, unfit));
-  if (*running > 0 || able > 0) return {};
+  // While the last state is tested nobody is needed.
+  if (*running > 0 || able > 0 || head_.chief().keeping()) return {};
   return {Code::kUnavailable,
           fmt::format("all workers have ended{}",
                       head_.keeper().last_snapshot().empty()

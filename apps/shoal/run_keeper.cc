@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nn/exact_sums.h"
 #include "os/file.h"
 #include "train/sidecar.h"
 
@@ -46,6 +47,7 @@ struct RunKeeper::Work {
   bool test = false;
   bool save = false;
   train::PoolState pool;
+  std::vector<double> losses;  // Copied: the loop adds to the others meanwhile.
   UniqueFunction<void(Status)> done;
   std::vector<std::vector<train::NamedValue>> results;
   Status status;           // Of the tests.
@@ -93,7 +95,9 @@ Status RunKeeper::OpenCommits(bool goes_on) {
       if (end == std::string::npos) break;
       const std::string line = text->substr(at, end + 1 - at);
       const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-      if (!json.is_object() || json.value("iteration", std::int64_t{0}) > iteration()) break;
+      if (!json.is_object() || !json.contains("iteration")) break;
+      const nlohmann::json& at_iteration = json["iteration"];
+      if (!at_iteration.is_number() || at_iteration.get<std::int64_t>() > iteration()) break;
       kept += line;
       at = end + 1;
     }
@@ -176,6 +180,23 @@ Status RunKeeper::TestFirst() {
   return report_.OnTest(0, results);
 }
 
+// What would make Restore fail, and more.
+Status RunKeeper::CheckNote(std::int64_t iteration, const std::string& note) const {
+  const auto wrong = [](const char* what) {
+    return Status(Code::kInvalidArgument, fmt::format("gives weights with {}", what));
+  };
+  const Result<train::Sidecar> said = train::ReadSidecar("note", note);
+  if (!said.ok()) return wrong("a note that cannot be read");
+  if (said->iteration != iteration) return wrong("another iteration");
+  if (said->schedule.current_step < 0) return wrong("counts below zero");
+  const train::Sidecar own = learner_->MakeSidecar();
+  if (own.unit == 0) return {};
+  if (said->limits.size() != own.limits.size() || !nn::ExactSums::AreLimits(said->limits)) {
+    return wrong("limits that are not of this network");
+  }
+  return {};
+}
+
 void RunKeeper::Adopt(std::int64_t iteration, const std::string& note, const train::PoolState& pool,
                       UniqueFunction<void(Status)> done) {
   const std::vector<std::span<float>> state = learner_->state();
@@ -189,14 +210,14 @@ void RunKeeper::Adopt(std::int64_t iteration, const std::string& note, const tra
   // Whoever stops a run wants to go on with it.
   work->save = IsSnapshotDue(iteration) || !work->test;
   work->pool = pool;
+  work->losses = losses_.all();
   work->done = std::move(done);
   const Status submitted = executor_.Submit({.tag = {},
                                              .work = {},
                                              .run =
                                                  [this, work] {
                                                    if (work->save) {
-                                                     work->snapshot_status =
-                                                         WriteSnapshot(work->pool);
+                                                     work->snapshot_status = WriteSnapshot(*work);
                                                    }
                                                    if (!work->test) return;
                                                    auto results = RunTests();
@@ -230,16 +251,16 @@ std::string RunKeeper::SnapshotPath(const char* suffix) const {
   return fmt::format("{}_iter_{}{}", options_.prefix, iteration(), suffix);
 }
 
-Status RunKeeper::WriteSnapshot(const train::PoolState& pool) {
+Status RunKeeper::WriteSnapshot(const Work& work) {
   const auto everyone = os::FileAccess::kEveryone;
   const std::string weights = SnapshotPath(".caffemodel");
   SHOAL_RETURN_IF_ERROR(os::WriteFileAtomically(weights, learner_->WeightsBytes(), everyone));
   train::Sidecar sidecar = learner_->MakeSidecar();
   sidecar.seed = options_.seed;
   sidecar.batch = options_.batch;
-  sidecar.train = {pool.next};
-  sidecar.losses = losses_.all();
-  sidecar.owed = pool.owed;
+  sidecar.train = {work.pool.next};
+  sidecar.losses = work.losses;
+  sidecar.owed = work.pool.owed;
   for (const auto& test : tests_) sidecar.tests.push_back(test->cursors());
   SHOAL_RETURN_IF_ERROR(
       os::WriteFileAtomically(SnapshotPath(".shoal.json"), train::WriteSidecar(sidecar), everyone));

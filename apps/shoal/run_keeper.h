@@ -59,6 +59,7 @@ class RunKeeper final : public train::Keeper {
   std::vector<std::span<float>> state() override { return learner_->state(); }
   std::vector<std::span<float>> incoming() override;
   bool WantsState(std::int64_t iteration) const override;
+  Status CheckNote(std::int64_t iteration, const std::string& note) const override;
   void Adopt(std::int64_t iteration, const std::string& note, const train::PoolState& pool,
              UniqueFunction<void(Status)> done) override;
   Status OnStep(const train::CommittedStep& step) override;
@@ -76,7 +77,8 @@ class RunKeeper final : public train::Keeper {
   bool IsSnapshotDue(std::int64_t iteration) const;
   RunProgress Progress(std::int64_t iteration) const;
   Result<std::vector<std::vector<train::NamedValue>>> RunTests();
-  Status WriteSnapshot(const train::PoolState& pool);
+  // Off the loop.
+  Status WriteSnapshot(const Work& work);
   std::string SnapshotPath(const char* suffix) const;
   Status OpenCommits(bool goes_on);
   Status WritePages();

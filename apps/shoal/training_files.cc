@@ -21,6 +21,9 @@
 namespace shoal {
 namespace {
 
+// Messages name every piece of the gradients, and have room for some more than these.
+constexpr std::size_t kBucketsMax = 8000;
+
 // As LMDB has it: compressed if it is stored so.
 Result<std::string> ReadDatum(const data::RecordSource& source, std::int64_t index) {
   SHOAL_ASSIGN_OR_RETURN(std::optional<std::string> encoded, source.ReadEncoded(index));
@@ -57,6 +60,13 @@ Result<std::int64_t> ParseCount(const char* option, const std::string& text) {
                 fmt::format("{} '{}': a number of images, or auto", option, text));
 }
 
+// Images, so many times.
+Result<std::int64_t> Times(std::int64_t images, std::int64_t times) {
+  if (images <= train::kStepSamplesMax / times) return images * times;
+  return Status(Code::kInvalidArgument, fmt::format("{} times {} images in a step: at most {}",
+                                                    times, images, train::kStepSamplesMax));
+}
+
 class Opener {
  public:
   Opener(const TrainCommand& command, std::size_t workers, nn::ConvChooser& chooser,
@@ -87,6 +97,7 @@ class Opener {
   Result<std::int64_t> LargestPerDevice();
   Status MakeLearner();
   Status OpenTests();
+  Status CheckSidecar() const;
   Status LoadStart();
 
   const TrainCommand& command_;
@@ -213,10 +224,12 @@ Status Opener::ChooseBatch() {
     } else {
       SHOAL_ASSIGN_OR_RETURN(each, ParseCount("--batch-per-device", per_device));
     }
-    batch = each * static_cast<std::int64_t>(std::max<std::size_t>(workers_, 1));
+    const auto devices = static_cast<std::int64_t>(std::max<std::size_t>(workers_, 1));
+    SHOAL_ASSIGN_OR_RETURN(batch, Times(each, devices));
   }
-  const auto period = static_cast<std::int64_t>(training_.job.period());
-  training_.job.set_batch(static_cast<std::uint64_t>(batch * period));
+  SHOAL_ASSIGN_OR_RETURN(const std::int64_t all,
+                         Times(batch, static_cast<std::int64_t>(training_.job.period())));
+  training_.job.set_batch(static_cast<std::uint64_t>(all));
   return ChooseUnits(batch);
 }
 
@@ -245,6 +258,12 @@ Status Opener::MakeLearner() {
   SHOAL_ASSIGN_OR_RETURN(training_.learner, train::NetLearner::Make(std::move(setup), source_,
                                                                     train::FilesOf(training_.job),
                                                                     chooser_, parallel_));
+  if (const std::size_t buckets = training_.learner->buckets().size(); buckets > kBucketsMax) {
+    return {Code::kInvalidArgument,
+            fmt::format("--bucket-mb {}: the gradients of this network are {} pieces then, and at "
+                        "most {} can be added up: choose a larger one",
+                        command_.over.bucket_mb, buckets, kBucketsMax)};
+  }
   training_.stop = command_.iterations > 0 ? command_.iterations : max_iter;
   return {};
 }
@@ -261,7 +280,26 @@ Status Opener::OpenTests() {
   return {};
 }
 
+// As a Trainer does. With other test networks those begin anew.
+Status Opener::CheckSidecar() const {
+  if (!snapshot_ || !snapshot_->sidecar) return {};
+  const train::Sidecar& sidecar = *snapshot_->sidecar;
+  const auto mismatch = [&](const char* what) {
+    return Status(Code::kInvalidArgument, fmt::format("{}: its .shoal.json is of another run: {}",
+                                                      snapshot_->state_path, what));
+  };
+  if (sidecar.iteration != snapshot_->state.iter) return mismatch("another iteration");
+  if (sidecar.train.size() != 1) return mismatch("other data layers");
+  if (sidecar.tests.size() != training_.tests.size()) return {};
+  for (std::size_t i = 0; i < training_.tests.size(); ++i) {
+    const std::size_t layers = training_.tests[i]->feeds().size();
+    if (sidecar.tests[i].size() != layers) return mismatch("other data layers");
+  }
+  return {};
+}
+
 Status Opener::LoadStart() {
+  SHOAL_RETURN_IF_ERROR(CheckSidecar());
   std::vector<std::string> weights = command_.weights.empty() ? files_.weights : command_.weights;
   if (snapshot_) weights = {snapshot_->weights_path};
   for (const std::string& path : weights) {
@@ -282,13 +320,10 @@ Status Opener::LoadStart() {
       training_.learner->Resume(snapshot_->state_path, snapshot_->state, snapshot_->sidecar));
   if (!snapshot_->sidecar) {
     const data::SampleOrder order(source_->size(), training_.job.shuffle(), training_.job.seed());
-    training_.pool.next =
-        order.Advance(training_.pool.next,
-                      static_cast<std::uint64_t>(snapshot_->state.iter) * training_.job.batch());
+    const std::uint64_t batch = training_.job.batch() / training_.job.period();
+    training_.pool.next = order.Advance(training_.pool.next,
+                                        static_cast<std::uint64_t>(snapshot_->state.iter) * batch);
     return {};
-  }
-  if (snapshot_->sidecar->train.size() != 1) {
-    return {Code::kInvalidArgument, snapshot_->state_path + ": is of a network with other data"};
   }
   training_.pool = {.next = snapshot_->sidecar->train.front(), .owed = snapshot_->sidecar->owed};
   return {};

@@ -87,11 +87,13 @@ void ExactSums::Follow(std::span<const float> all) {
   }
 }
 
+bool ExactSums::AreLimits(std::span<const int> limits) {
+  return std::all_of(limits.begin(), limits.end(),
+                     [](int limit) { return limit >= kLimitMin && limit <= kLimitMax; });
+}
+
 Status ExactSums::SetLimits(std::span<const int> limits) {
-  const bool sound = std::all_of(limits.begin(), limits.end(), [](int limit) {
-    return limit >= kLimitMin && limit <= kLimitMax;
-  });
-  if (limits.size() != limits_.size() || !sound) {
+  if (limits.size() != limits_.size() || !AreLimits(limits)) {
     return Status(Code::kInvalidArgument,
                   "the limits of exact sums (\"limits\") are not of this network");
   }

@@ -47,6 +47,8 @@ class ExactSums {
   const std::vector<int>& limits() const { return limits_; }
   // kInvalidArgument: they are not of this network.
   Status SetLimits(std::span<const int> limits);
+  // Whether they are of any.
+  static bool AreLimits(std::span<const int> limits);
 
  private:
   // A parameter that has a gradient.

@@ -6,8 +6,8 @@
 
 #include "collective/collective_frame.h"
 #include "sim/toy_learner.h"
+#include "train/cluster/learner_shape.h"
 #include "train/cluster/revision.h"
-#include "train/cluster/worker_job.h"
 
 namespace shoal::sim {
 namespace {
@@ -87,7 +87,10 @@ void LiarProgram::OnFrame(NodeId from, Traffic traffic, Frame frame) {
     ToyLearner learner(1, [](std::uint64_t, std::uint64_t, std::uint64_t) {});
     wire::pb::ToHead ready;
     ready.mutable_train()->mutable_ready()->set_job(job_);
-    ready.mutable_train()->mutable_ready()->set_shape(train::ShapeOf(learner));
+    const train::LearnerShape shape = train::DescribeShape(learner);
+    ready.mutable_train()->mutable_ready()->set_shape(shape.fingerprint);
+    ready.mutable_train()->mutable_ready()->mutable_buckets()->Add(shape.buckets.begin(),
+                                                                   shape.buckets.end());
     TellHead(ready);
   }
   if (!message->train().has_round()) return;

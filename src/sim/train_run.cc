@@ -111,6 +111,10 @@ class WitnessKeeper final : public train::Keeper {
   bool WantsState(std::int64_t iteration) const override {
     return iteration % witness_.options.keep_interval == 0;
   }
+  Status CheckNote(std::int64_t iteration, const std::string& note) const override {
+    if (note == ToyNote(witness_.branch, static_cast<std::uint64_t>(iteration))) return {};
+    return {Code::kInvalidArgument, "gives weights of something else"};
+  }
   void Adopt(std::int64_t iteration, const std::string& note, const train::PoolState& pool,
              UniqueFunction<void(Status)> done) override {
     for (std::size_t w = 0; w < kToyWeights; ++w) {
@@ -163,6 +167,8 @@ class HeadProgram final : public Program {
     options.job.set_seed(run.seed);
     options.job.set_records(static_cast<std::uint64_t>(run.records));
     options.job.set_shuffle(run.shuffle);
+    ToyLearner learner(1, [](std::uint64_t, std::uint64_t, std::uint64_t) {});
+    options.shape = train::DescribeShape(learner);
     options.stop = run.steps;
     options.workers_first = run.faults.crashes_per_node_hour > 0 ? 1 : run.nodes;
     options.reduce = {.measure_links = run.measure_links,

@@ -39,6 +39,21 @@ def main():
                         timeout=60)
     expect("shoal: worker-1 resource exhausted", output)
 
+    # More images than there can be, which no product of them may hide.
+    for more in (("--batch", "9223372036854775807", "--mode", "local", "--period", "4"),
+                 ("--batch", "4611686018427387904", "--mode", "local", "--period", "4"),
+                 ("--batch-per-device", "9223372036854775807")):
+        output = folder.run("train", "--solver", "nobody.prototxt", "--workers", "2", "--dir",
+                            "cluster", *more, fails=True)
+        expect("images in a step: at most", output)
+    # More pieces of gradients than a message can name.
+    net = (folder.path / "net.prototxt").read_text()
+    (folder.path / "huge.prototxt").write_text(net.replace("num_output: 500", "num_output: 27000"))
+    solver = folder.path / folder.solver("pieces", STEPS)
+    solver.write_text(solver.read_text().replace('"net.prototxt"', '"huge.prototxt"'))
+    expect("choose a larger one", folder.run("train", "--solver", "pieces.prototxt", "--workers", "1",
+                                             "--dir", "cluster", "--bucket-mb", "0.01", fails=True))
+
     if shutil.which("mpirun") is None:
         return print("no mpirun here")
     mpirun = ("mpirun", "--oversubscribe", "-np", "1")
@@ -53,10 +68,14 @@ def main():
     (folder.path / "b.prototxt").write_text(a.replace("0.01", "0.02"))
     ranks("b.prototxt", "--batch", "32", text="rank 1 invalid argument: its b.prototxt is another file")
     ranks("a.prototxt", "--batch", "16", text="--batch 16, rank 0 with --batch 32")
-    net = (folder.path / "net.prototxt").read_text()
     (folder.path / "wide.prototxt").write_text(net.replace("num_output: 20", "num_output: 24"))
     (folder.path / "c.prototxt").write_text(a.replace('"net.prototxt"', '"wide.prototxt"'))
     ranks("c.prototxt", "--batch", "32", text="c.prototxt is another file")
+    # Rank 0 fails before it leads: the others end, too.
+    two = (*mpirun[:-1], "2")
+    for arguments, text in ((("--solver", "typo.prototxt"), "typo.prototxt"),
+                            (("--solver", "a.prototxt", "--algorithm", "foo"), "--algorithm foo")):
+        expect(text, folder.run("train", *arguments, before=two, fails=True, timeout=60))
     # A rank that has no files at all is fine: rank 0 sends what is needed.
     folder.run("train", "--solver", "a.prototxt", "--batch", "32", ":", "-np", "1", folder.program,
                "train", "--solver", "nowhere.prototxt", "--batch", "32", before=mpirun, timeout=60)

@@ -55,6 +55,15 @@ def main():
                       for runs in json.loads(line)["samples"].values() for _, _, count in runs)
         if samples != STEPS * 24:
             sys.exit(f"{samples} samples were committed, not {STEPS * 24}")
+        # A snapshot without what Shoal adds says how many images it has seen, whatever the period.
+        (folder.path / f"{half}_iter_{STEPS // 2}.shoal.json").unlink()
+        train(half, "--resume", f"{half}_iter_{STEPS // 2}.solverstate", "--iterations",
+              str(STEPS // 2 + 5))
+        last = json.loads((folder.path / f"{half}.commits.jsonl").read_text().splitlines()[-1])
+        first = min(epoch * IMAGES + position
+                    for runs in last["samples"].values() for epoch, position, _ in runs)
+        if first != STEPS // 2 * 24:
+            sys.exit(f"it went on at sample {first}, not {STEPS // 2 * 24}")
 
 
 if __name__ == "__main__":

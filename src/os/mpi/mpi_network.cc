@@ -52,9 +52,12 @@ class Hub final : public MpiHub, private MpiRouter, private MpiTransportOwner {
 
   ~Hub() override {
     loop_.Cancel(nap_timer_);
+    // To all: who has dialled us in vain, because nothing was polled yet, must hear of it, too.
     for (auto& [node, endpoint] : endpoints_) {
       endpoint->Attach(nullptr);
-      for (std::size_t peer = 1; peer < size() + 2; ++peer) endpoint->Disconnect(NodeId{peer});
+      for (std::size_t peer = 1; peer < size() + 2; ++peer) {
+        if (NodeId{peer} != node) Route(node, NodeId{peer}, MpiKind::kDown, {});
+      }
     }
     transport_.reset();
   }

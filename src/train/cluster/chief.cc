@@ -12,6 +12,11 @@
 namespace shoal::train {
 namespace {
 
+// Everybody gets everybody's address. More than a name and a port take.
+constexpr std::size_t kAddressBytesMax = 300;
+// Everybody gets it in the round after a SYNC, too.
+constexpr std::size_t kNoteBytesMax = std::size_t{128} << 10U;
+
 // Updates that everybody makes in a step.
 std::int64_t IterationsOfStep(const wire::pb::TrainJob& job) {
   if (job.mode() == wire::pb::TrainJob::SYNC) return 1;
@@ -31,6 +36,7 @@ Chief::Chief(const Seams& seams, ChiefOptions options, Keeper& keeper, ReadRecor
       keeper_(keeper),
       items_(seams.network, options_.job.SerializeAsString(),
              static_cast<std::int64_t>(options_.job.records()), std::move(read)),
+      crew_(options_.shape),
       dealer_(options_.pool, options_.job),
       workers_first_(options_.workers_first),
       links_(seams.clock, crew_,
@@ -88,6 +94,9 @@ void Chief::OnControl(NodeId from, const Frame& frame) {
     dealer_.Forget(from);
     links_.Arrive(from, message->hello().address());
     crew_.Add(from, message->hello());
+    if (const std::size_t size = message->hello().address().size(); size > kAddressBytesMax) {
+      return OnUnfit(from, fmt::format("says an address of {} bytes", size));
+    }
     if (const std::uint32_t revision = message->hello().training(); revision != kTrainingRevision) {
       return OnUnfit(from, fmt::format("has a program that trains in another way ({}, here {}): "
                                        "update one of the two",
@@ -105,7 +114,10 @@ void Chief::OnControl(NodeId from, const Frame& frame) {
     return;
   }
   if (crew_.Find(from) == nullptr) return;
-  if (message->has_telemetry()) return crew_.OnTelemetry(from, message->telemetry());
+  if (message->has_telemetry()) {
+    crew_.OnTelemetry(from, message->telemetry());
+    return Next();  // It may be the first that can work again.
+  }
   if (message->has_train()) OnTrain(from, message->train());
 }
 
@@ -192,30 +204,35 @@ bool Chief::MayBegin() const {
 }
 
 void Chief::Next() {
-  if (over_ || runner_.round() != nullptr || !MayBegin()) return;
+  if (over_ || runner_.round() != nullptr) return;
+  const std::vector<NodeId> in_step = crew_.In(Mate::State::kInStep);
+  if (in_step.empty()) {
+    // Only the keeper has the weights. While it reads them they are not to be sent; its `done`
+    // comes back here.
+    if (keeper_busy_) return;
+    if (iteration_ != keeper_.iteration()) Rollback();
+    if (iteration_ >= options_.stop || stopping_) return End({});
+  }
+  if (!MayBegin()) return;
   if (links_.under_way() && links_.Continue()) return;
   const std::int64_t iterations = IterationsOfStep(options_.job);
   const std::int64_t parts = iterations * dealer_.unit();
-  auto shares =
+  auto dealt =
       crew_.Deal(static_cast<std::int64_t>(options_.job.batch()) / parts, seams_.clock.Now());
-  if (!shares.ok()) {
-    if (shares.status().code() != Code::kUnavailable) End(shares.status());
-    return;  // Nobody can work now; somebody will come.
-  }
+  if (!dealt.ok() && dealt.status().code() != Code::kUnavailable) return End(dealt.status());
+  // Nobody may be able to work now. Who is in step still has the weights, which may be wanted.
+  const bool all_rest = !dealt.ok();
+  std::map<NodeId, std::int64_t> shares;
+  if (!all_rest) shares = *std::move(dealt);
   // Who makes several updates in a step needs something for each.
-  for (auto& [node, samples] : *shares) samples *= iterations;
+  for (auto& [node, samples] : shares) samples *= iterations;
   std::vector<NodeId> newcomers;
-  std::vector<NodeId> in_step;
-  for (const auto& [node, mate] : crew_.mates()) {
-    if (mate.state == Mate::State::kInStep) in_step.push_back(node);
-    const auto share = shares->find(node);
-    const bool works = share != shares->end() && share->second > 0;
-    if (mate.state == Mate::State::kReady && works) newcomers.push_back(node);
+  for (const NodeId node : crew_.In(Mate::State::kReady)) {
+    const auto share = shares.find(node);
+    if (share != shares.end() && share->second > 0) newcomers.push_back(node);
   }
   if (in_step.empty()) {
-    if (iteration_ != keeper_.iteration()) Rollback();
-    if (iteration_ >= options_.stop || stopping_) return keeper_busy_ ? void() : End({});
-    if (MeasureLinks(newcomers)) return;
+    if (all_rest || MeasureLinks(newcomers)) return;
     return BeginSync(std::nullopt, newcomers, false);
   }
   const bool last = iteration_ >= options_.stop || stopping_;
@@ -229,7 +246,7 @@ void Chief::Next() {
   }
   if (keep || (!newcomers.empty() && !last)) return BeginSync(in_step.front(), newcomers, keep);
   if (last) return keeper_busy_ ? void() : End({});
-  BeginStep(*shares);
+  if (!all_rest) BeginStep(shares);
 }
 
 bool Chief::MeasureLinks(std::vector<NodeId> nodes) {
@@ -290,6 +307,10 @@ void Chief::BeginStep(const std::map<NodeId, std::int64_t>& shares) {
 
 void Chief::OnRoundDone() {
   const ChiefRound& round = *runner_.round();
+  if (const Status status = CheckNote(round); !status.ok()) {
+    // The others get the weights of somebody else.
+    return OnUnfit(round.group.front(), std::string(status.message()));
+  }
   committed_ = {.round = round.number, .loss = 0, .note = {}};
   switch (round.kind) {
     case wire::pb::TrainRound::STEP:
@@ -303,6 +324,17 @@ void Chief::OnRoundDone() {
   }
   runner_.Close();
   Next();
+}
+
+Status Chief::CheckNote(const ChiefRound& round) const {
+  if (round.kind != wire::pb::TrainRound::SYNC) return {};
+  const NodeId donor = round.group.front();
+  if (donor == seams_.network.self()) return {};
+  const std::string& note = round.done.at(donor).note();
+  if (note.size() > kNoteBytesMax) {
+    return {Code::kInvalidArgument, fmt::format("says {} bytes of its weights", note.size())};
+  }
+  return keeper_.CheckNote(iteration_, note);
 }
 
 void Chief::CommitStep() {
@@ -339,11 +371,12 @@ void Chief::CommitSync() {
   keeper_.Adopt(iteration_, committed_.note, dealer_.Keep(),
                 [this, alive = std::weak_ptr<int>(alive_)](const Status& status) {
                   if (alive.expired()) return;
-                  keeper_busy_ = false;
                   if (!status.ok()) return End(status);
                   // Not from inside of Adopt: the round is not over there.
                   seams_.clock.CallAfter(Duration(0), [this, alive] {
-                    if (!alive.expired()) Next();
+                    if (alive.expired()) return;
+                    keeper_busy_ = false;
+                    Next();
                   });
                 });
 }
@@ -381,8 +414,11 @@ void Chief::End(const Status& status) {
 void Chief::Send(NodeId node, const wire::pb::TrainToNode& message) {
   wire::pb::ToNode out;
   *out.mutable_train() = message;
-  // One that is gone is told of by OnPeerDown.
-  (void)seams_.network.Send(node, Traffic::kControl, wire::Encode(out)).ok();
+  // One that is gone is told of by OnPeerDown. What is too large will never leave.
+  const Status sent = seams_.network.Send(node, Traffic::kControl, wire::Encode(out));
+  if (sent.code() != Code::kInvalidArgument) return;
+  End({Code::kResourceExhausted,
+       fmt::format("{} cannot be told what to do: {}", crew_.NameOf(node), sent.message())});
 }
 
 }  // namespace shoal::train

@@ -32,6 +32,7 @@
 #include "train/cluster/group_planner.h"
 #include "train/cluster/item_server.h"
 #include "train/cluster/keeper.h"
+#include "train/cluster/learner_shape.h"
 #include "train/cluster/link_measuring.h"
 #include "train/cluster/reduce_plan.h"
 #include "train/cluster/round_runner.h"
@@ -43,6 +44,7 @@ namespace shoal::train {
 
 struct ChiefOptions {
   wire::pb::TrainJob job = {};
+  LearnerShape shape = {};        // Of what is built for it.
   SamplePool pool;                // Where the data stand.
   std::int64_t stop = 0;          // The iteration to end at.
   std::size_t workers_first = 1;  // Begins when so many are ready.
@@ -71,6 +73,8 @@ class Chief final : public NetworkEvents, private RoundEvents {
   // It has ended; status() says how.
   bool over() const { return over_; }
   const Status& status() const { return status_; }
+  // The keeper tests or saves what it got.
+  bool keeping() const { return keeper_busy_; }
 
   // For operators and tests.
   std::int64_t iteration() const { return iteration_; }
@@ -105,6 +109,8 @@ class Chief final : public NetworkEvents, private RoundEvents {
   void BeginAverage();
   void BeginStep(const std::map<NodeId, std::int64_t>& shares);
   void Call(ChiefRound round);
+  // Of a SYNC: what rank 0 says of the weights that it has given.
+  Status CheckNote(const ChiefRound& round) const;
   void CommitStep();
   void CommitSync();
   void Rollback();

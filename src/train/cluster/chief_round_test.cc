@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/network.h"
 #include "train/cluster/round_message.h"
 
 namespace shoal::train {
@@ -104,6 +105,26 @@ TEST(ChiefRoundTest, EverybodyIsToldItsOwnPart) {
     EXPECT_EQ(message.samples(0).count(), samples.size());
     ASSERT_EQ(message.next_size(), 1);
     EXPECT_EQ(message.next(0).position(), round.next[node].front().at.position);
+  }
+}
+
+TEST(ChiefRoundTest, WhatComesNextIsLeftOutIfThereIsNoRoom) {
+  ChiefRound round = Step();
+  const auto singles = [](std::uint64_t begin, std::size_t count) {
+    std::vector<Sample> samples = Samples(begin, 2 * count);
+    for (std::size_t i = 0; i < count; ++i) samples[i] = samples[2 * i];
+    samples.resize(count);
+    return samples;
+  };
+  wire::pb::TrainRound message;
+  WriteRound(round, message);
+  for (const std::size_t count : {8000U, 20000U}) {
+    round.samples[kA] = singles(0, count);
+    round.next[kA] = singles(100000, count);
+    WritePart(round, kA, message);
+    EXPECT_EQ(message.samples_size(), static_cast<int>(count));
+    EXPECT_EQ(message.next_size(), count == 8000 ? 8000 : 0);
+    EXPECT_LT(message.ByteSizeLong(), kControlFrameBytesMax - 50);
   }
 }
 

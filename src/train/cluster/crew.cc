@@ -10,8 +10,6 @@ namespace {
 
 // More than any device that trains with us takes.
 constexpr double kWattsMax = 100'000;
-// More than the largest network has at the smallest size that makes sense.
-constexpr int kBucketsMax = 1 << 16;
 constexpr Duration kBan = std::chrono::seconds(30);
 constexpr unsigned kBanDoublesMax = 4;
 
@@ -42,14 +40,11 @@ std::string Crew::NameOf(NodeId node) const {
 }
 
 Status Crew::OnReady(NodeId node, const wire::pb::TrainReady& ready) {
-  if (ready.buckets_size() > kBucketsMax) return {Code::kInvalidArgument, "has too many buckets"};
-  if (!shape_) {
-    shape_ = ready.shape();
-    buckets_.assign(ready.buckets().begin(), ready.buckets().end());
-  }
-  if (ready.shape() != *shape_) {
+  const auto& buckets = ready.buckets();
+  if (ready.shape() != shape_.fingerprint ||
+      !std::equal(buckets.begin(), buckets.end(), shape_.buckets.begin(), shape_.buckets.end())) {
     return {Code::kInvalidArgument,
-            "has built another network than the others: is it another version?"};
+            "has built another network than the head: is it another version?"};
   }
   Mate& mate = mates_.at(node);
   mate.state = Mate::State::kReady;

@@ -10,11 +10,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/node_id.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "train/cluster/learner_shape.h"
 #include "train/cluster/shares.h"
 #include "wire/control.h"
 
@@ -40,6 +42,9 @@ struct Mate {
 
 class Crew {
  public:
+  // `shape`: of everybody's learner.
+  explicit Crew(LearnerShape shape) : shape_(std::move(shape)) {}
+
   // Says hello, or says it again.
   Mate& Add(NodeId node, const wire::pb::NodeHello& hello);
   void Remove(NodeId node) { mates_.erase(node); }
@@ -47,11 +52,11 @@ class Crew {
   const Mate* Find(NodeId node) const;
   std::string NameOf(NodeId node) const;
 
-  // It has built its learner, and can work from now on. kInvalidArgument: not with the others; the
-  // first that comes says what all must have. REQUIRES: it is in the crew.
+  // It has built its learner, and can work from now on. kInvalidArgument: not with the others,
+  // because it has built something else. REQUIRES: it is in the crew.
   Status OnReady(NodeId node, const wire::pb::TrainReady& ready);
   // Floats of each bucket of everybody's learner.
-  const std::vector<std::uint64_t>& buckets() const { return buckets_; }
+  const std::vector<std::uint64_t>& buckets() const { return shape_.buckets; }
 
   void OnTelemetry(NodeId node, const wire::pb::Telemetry& telemetry);
 
@@ -79,11 +84,10 @@ class Crew {
     std::set<NodeId> quarrels = {};  // Whom it accused, and who accused it.
   };
 
+  const LearnerShape shape_;
   std::map<NodeId, Mate> mates_;
   std::map<NodeId, Conduct> conduct_;
-  std::vector<Share> shares_;           // As they were dealt last.
-  std::optional<std::uint64_t> shape_;  // Of everybody's learner: that of the first.
-  std::vector<std::uint64_t> buckets_;  // The shape has them, too.
+  std::vector<Share> shares_;  // As they were dealt last.
 };
 
 }  // namespace shoal::train

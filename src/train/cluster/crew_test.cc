@@ -15,19 +15,20 @@ class CrewTest : public testing::Test {
   CrewTest() {
     for (const NodeId node : {kA, kB, kC}) crew_.Add(node, {});
   }
-  Status Ready(NodeId node, std::uint64_t shape) {
+  Status Ready(NodeId node, std::uint64_t shape, std::uint64_t bucket = 10) {
     wire::pb::TrainReady ready;
     ready.set_shape(shape);
-    ready.add_buckets(shape * 10);
+    ready.add_buckets(bucket);
     return crew_.OnReady(node, ready);
   }
 
-  Crew crew_;
+  Crew crew_{{.fingerprint = 1, .buckets = {10}}};
 };
 
-TEST_F(CrewTest, TheFirstSaysWhatAllMustHave) {
-  EXPECT_TRUE(Ready(kB, 1).ok());
+TEST_F(CrewTest, TheHeadSaysWhatAllMustHave) {
   EXPECT_EQ(Ready(kA, 2).code(), Code::kInvalidArgument);
+  EXPECT_EQ(Ready(kA, 1, 11).code(), Code::kInvalidArgument);
+  EXPECT_TRUE(Ready(kB, 1).ok());
   EXPECT_TRUE(Ready(kC, 1).ok());
   EXPECT_EQ(crew_.In(Mate::State::kReady), (std::vector<NodeId>{kB, kC}));
   EXPECT_EQ(crew_.buckets(), std::vector<std::uint64_t>{10});

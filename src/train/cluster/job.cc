@@ -1,5 +1,6 @@
 #include "train/cluster/job.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "caffe/solver_file.h"
@@ -8,7 +9,9 @@
 namespace shoal::train {
 namespace {
 
-constexpr std::uint64_t kBatchMax = std::uint64_t{1} << 24U;
+std::int64_t PeriodOf(const wire::pb::TrainJob& job) {
+  return static_cast<std::int64_t>(std::max<std::uint64_t>(job.period(), 1));
+}
 
 Status ChangeSolver(const wire::pb::TrainJob& job, nn::SolverDef& solver) {
   if (job.max_iter() > 0) solver.max_iter = static_cast<std::int64_t>(job.max_iter());
@@ -17,7 +20,7 @@ Status ChangeSolver(const wire::pb::TrainJob& job, nn::SolverDef& solver) {
                            .warmup = static_cast<std::int64_t>(job.warmup()),
                            .lars = job.lars(),
                            .momentum_correction = job.momentum_correction()},
-                          static_cast<std::int64_t>(job.batch()), solver));
+                          static_cast<std::int64_t>(job.batch()) / PeriodOf(job), solver));
   solver.iter_size = 1;  // A step has all samples of an update.
   return {};
 }
@@ -25,6 +28,7 @@ Status ChangeSolver(const wire::pb::TrainJob& job, nn::SolverDef& solver) {
 }  // namespace
 
 Result<NetLearnerSetup> ReadJob(const wire::pb::TrainJob& job) {
+  constexpr auto kBatchMax = static_cast<std::uint64_t>(kStepSamplesMax);
   if (job.batch() == 0 || job.batch() > kBatchMax || job.records() == 0) {
     return Status(Code::kInvalidArgument, "a training without a batch or without data");
   }
@@ -43,7 +47,7 @@ Result<NetLearnerSetup> ReadJob(const wire::pb::TrainJob& job) {
     SHOAL_ASSIGN_OR_RETURN(setup.train, net.Build(options));
   }
   setup.rule = {.mode = static_cast<LearnerMode>(job.mode()),
-                .period = static_cast<std::int64_t>(std::max<std::uint64_t>(job.period(), 1)),
+                .period = PeriodOf(job),
                 .alpha = static_cast<float>(job.alpha()),
                 .beta = static_cast<float>(job.beta())};
   setup.seed = job.seed();

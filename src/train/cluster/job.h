@@ -2,6 +2,7 @@
 // head reads its own job in the same way, so that there are no two opinions. Pure.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/status.h"
@@ -10,6 +11,9 @@
 #include "wire/control.h"
 
 namespace shoal::train {
+
+// Of all workers in a step.
+inline constexpr std::int64_t kStepSamplesMax = std::int64_t{1} << 24U;
 
 // kInvalidArgument, kCorruption: as the files' readers say it; or options that make no sense.
 Result<NetLearnerSetup> ReadJob(const wire::pb::TrainJob& job);

@@ -42,6 +42,8 @@ class Keeper {
 
   // After so many updates: is it time to test or to save?
   virtual bool WantsState(std::int64_t iteration) const = 0;
+  // Whether state after `iteration` can come with this note; kInvalidArgument: not. At any time.
+  virtual Status CheckNote(std::int64_t iteration, const std::string& note) const = 0;
   // What is in incoming() is the state after `iteration`, with the samples that are then owed.
   // `done` is called, at once or later, when the next one may come; the training goes on
   // meanwhile. A failure ends it.

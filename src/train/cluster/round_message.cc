@@ -2,9 +2,16 @@
 
 #include <algorithm>
 
+#include "base/network.h"
 #include "train/cluster/sample_runs.h"
 
 namespace shoal::train {
+namespace {
+
+// With room for the messages around it.
+constexpr std::size_t kBytesMax = kControlFrameBytesMax - 64;
+
+}  // namespace
 
 void WriteRound(const ChiefRound& round, wire::pb::TrainRound& out) {
   out.set_round(round.number);
@@ -27,6 +34,8 @@ void WritePart(const ChiefRound& round, NodeId node, wire::pb::TrainRound& out) 
   out.set_samples_in_all(all);
   WriteSamples(samples, *out.mutable_samples());
   WriteSamples(round.next.at(node), *out.mutable_next());
+  // Without it records come later, but they come.
+  if (out.ByteSizeLong() > kBytesMax) out.clear_next();
 }
 
 }  // namespace shoal::train

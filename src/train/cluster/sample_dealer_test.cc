@@ -7,6 +7,8 @@
 #include <array>
 #include <set>
 
+#include "train/cluster/sample_runs.h"
+
 namespace shoal::train {
 namespace {
 
@@ -51,6 +53,26 @@ TEST(SampleDealerTest, WhatIsGivenBackIsDealtOutFirst) {
   }
   for (const Sample& sample : lost.samples.at(kWorkers[0])) {
     EXPECT_FALSE(again.contains(sample.index));
+  }
+}
+
+// Two epochs of a shuffled data set: in the second whoever has a record would get it, one by one.
+TEST(SampleDealerTest, AMessageHasRoomForWhatAWorkerGets) {
+  constexpr std::int64_t kRecords = 60000;
+  wire::pb::TrainJob job;
+  job.set_batch(kRecords);
+  job.set_records(kRecords);
+  job.set_shuffle(true);
+  SampleDealer dealer(SamplePool(kRecords, true, 1, {}), job);
+  const std::array<std::int64_t, 2> shares = {40000, 20000};
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    const SampleDealer::Step step = dealer.Deal(shares, kWorkers);
+    EXPECT_EQ(IndicesOf(step.samples).size(), static_cast<std::size_t>(kRecords));
+    EXPECT_EQ(step.samples.at(kWorkers[0]).size(), 40000U);
+    for (const auto& [node, samples] : step.samples) {
+      EXPECT_LE(CountRuns(samples), 8192U) << "epoch " << epoch;
+      dealer.Commit(samples);
+    }
   }
 }
 

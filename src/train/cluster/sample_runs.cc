@@ -28,6 +28,16 @@ Result<std::vector<Sample>> ReadSamples(
   return samples;
 }
 
+std::size_t CountRuns(std::span<const Sample> samples) {
+  std::size_t runs = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const bool follows = i > 0 && samples[i].at.epoch == samples[i - 1].at.epoch &&
+                         samples[i].at.position == samples[i - 1].at.position + 1;
+    runs += follows ? 0 : 1;
+  }
+  return runs;
+}
+
 void WriteSamples(const std::vector<Sample>& samples,
                   google::protobuf::RepeatedPtrField<wire::pb::SampleRun>& runs) {
   for (const Sample& sample : samples) {

@@ -1,6 +1,8 @@
 // Samples as they travel: runs of consecutive places (proto/train.proto). Pure functions.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "base/status.h"
@@ -18,5 +20,7 @@ Result<std::vector<Sample>> ReadSamples(
 // The other way.
 void WriteSamples(const std::vector<Sample>& samples,
                   google::protobuf::RepeatedPtrField<wire::pb::SampleRun>& runs);
+// Into how many they fall.
+std::size_t CountRuns(std::span<const Sample> samples);
 
 }  // namespace shoal::train

@@ -15,7 +15,7 @@ void Set(wire::pb::TrainInterval& interval, double begin, double end) {
 }
 
 TEST(StepReportTest, AddsUpWhatWorkersSay) {
-  Crew crew;
+  Crew crew({});
   crew.Add(kA, {});
   crew.Add(kB, {}).watts = 3;
   ChiefRound round;

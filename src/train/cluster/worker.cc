@@ -342,7 +342,9 @@ void Worker::OnSums(NodeId from, Frame frame) {
 void Worker::Tell(const wire::pb::TrainToHead& message) {
   wire::pb::ToHead out;
   *out.mutable_train() = message;
-  (void)seams_.network.Send(options_.head, Traffic::kControl, wire::Encode(out)).ok();
+  const Status sent = seams_.network.Send(options_.head, Traffic::kControl, wire::Encode(out));
+  const bool too_large = sent.code() == Code::kInvalidArgument;
+  if (too_large && !message.has_trouble()) TellTrouble(NodeId{0}, sent.ToString());
 }
 
 void Worker::TellTrouble(NodeId peer, const std::string& text, bool nonsense) {
