@@ -113,22 +113,26 @@ function(shoal_library name)
   set_property(GLOBAL APPEND PROPERTY SHOAL_LIBRARIES shoal_${name})
 endfunction()
 
-# shoal_test(<name> LABEL <unit|numeric|sim|contract|integration> SOURCES ... DEPS ... [LINK ...])
-# makes one program and one ctest per gtest case, named <name>.<Suite>.<Case>.
+# shoal_test(<name> LABEL <unit|numeric|sim|contract|integration> [EMULATED <filter>] SOURCES ...
+# DEPS ... [LINK ...]) makes one program and one ctest per gtest case, named <name>.<Suite>.<Case>.
+# An emulator runs those that match EMULATED.
 function(shoal_test name)
   if(NOT SHOAL_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT;EMULATED" "SOURCES;DEPS;LINK" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   if(CMAKE_CROSSCOMPILING)  # An emulator is ten times slower, and shares its cores.
     math(EXPR ARG_TIMEOUT "5 * ${ARG_TIMEOUT}")
+  else()
+    set(ARG_EMULATED)
   endif()
   shoal_program(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} LINK GTest::gtest_main ${ARG_LINK})
   include(GoogleTest)
   gtest_discover_tests(${name} TEST_PREFIX ${name}. NO_PRETTY_VALUES DISCOVERY_TIMEOUT 120
+    TEST_FILTER "${ARG_EMULATED}"
     PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
