@@ -27,13 +27,18 @@ std::string ToyNote(std::uint64_t branch, std::uint64_t updates) {
   return std::to_string(branch) + " " + std::to_string(updates);
 }
 
-ToyLearner::ToyLearner(double operations_per_sample, OnUpdate on_update)
-    : operations_per_sample_(operations_per_sample), on_update_(std::move(on_update)) {}
+ToyLearner::ToyLearner(double operations_per_sample, OnUpdate on_update, Read read)
+    : operations_per_sample_(operations_per_sample),
+      on_update_(std::move(on_update)),
+      read_(std::move(read)) {}
 
 std::span<const train::Bucket> ToyLearner::buckets() const { return kBuckets; }
 
 Status ToyLearner::Begin(std::uint64_t /*step*/, std::span<const train::Sample> samples) {
   samples_.assign(samples.begin(), samples.end());
+  for (const train::Sample& sample : samples) {
+    if (read_) SHOAL_RETURN_IF_ERROR(read_(sample.index));
+  }
   return {};
 }
 

@@ -33,7 +33,10 @@ class ToyLearner final : public train::Learner {
   using OnUpdate =
       std::function<void(std::uint64_t branch, std::uint64_t updates, std::uint64_t fingerprint)>;
 
-  ToyLearner(double operations_per_sample, OnUpdate on_update);
+  // `read`: what a step begins with, for each record. May be empty.
+  using Read = std::function<Status(std::int64_t record)>;
+
+  ToyLearner(double operations_per_sample, OnUpdate on_update, Read read = nullptr);
 
   std::size_t parts() const override { return 3; }
   std::span<const train::Bucket> buckets() const override;
@@ -58,6 +61,7 @@ class ToyLearner final : public train::Learner {
  private:
   const double operations_per_sample_;
   const OnUpdate on_update_;
+  const Read read_;
   std::uint64_t branch_ = 0;
   std::uint64_t updates_ = 0;
   std::vector<train::Sample> samples_;

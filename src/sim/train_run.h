@@ -35,6 +35,7 @@ struct TrainRunOptions {
   double slow_factor = 3;                        // … take so many times as long.
   std::uint32_t liars = 0;                       // Beside the nodes: see train_liar.h.
   Duration liar_interval = std::chrono::milliseconds(50);
+  double rot = 0;           // How likely a record is lost on flash when it is read.
   bool newer_node = false;  // And one with a program of another version.
   LinkModel link{};
   Faults faults{};

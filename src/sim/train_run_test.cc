@@ -47,6 +47,18 @@ TEST(TrainRun, ASlowPhoneCostsLessThanATenth) {
   EXPECT_GT(slow.samples_per_second, 0.9 * ideal);
 }
 
+// Flash that loses records between two looks costs the time to send them again, and nobody.
+TEST(TrainRun, RecordsThatRotAreSentAgain) {
+  TrainRunOptions options{.seed = 4, .nodes = 3, .rot = 0.01};
+  std::string said;
+  const TrainRunResult result =
+      RunTraining(options, [&](std::string_view line) { said.append(line).append("\n"); });
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.steps, 60U);
+  EXPECT_EQ(result.returned, 0U);
+  EXPECT_EQ(said.find("is not here"), std::string::npos) << said;
+}
+
 // What they are is news, and the same whenever it is asked.
 TEST(TrainRun, LinksAreMeasuredWithinASecond) {
   TrainRunOptions options{.seed = 5, .nodes = 6, .measure_links = true};

@@ -16,13 +16,16 @@ namespace shoal::train {
 class RecordCache : public data::RecordSource {
  public:
   // False, too, for what is not of the data set. True: Read will work, unless room is made for
-  // others meanwhile or flash loses bits.
+  // others meanwhile (see Hold) or flash loses bits.
   virtual bool Has(std::int64_t index) const = 0;
 
   // Keeps a record: a Datum (data/datum.h), serialised, as it is in an LMDB. What is there already
   // stays as it is. kInvalidArgument: no such index; kCorruption: not a Datum. Any other failure
   // says why it will not survive the process, and Has whether it is there until then.
   virtual Status Put(std::int64_t index, std::span<const std::byte> datum) = 0;
+
+  // What is read next, here or still to come: others get no room at its cost. Until the next call.
+  virtual void Hold(std::span<const std::int64_t> indices) = 0;
 
   // What it has, in order; for the head, when a worker joins. A few may turn out to be damaged when
   // they are asked for.

@@ -66,9 +66,12 @@ class Worker {
   void ApplyCommitted(const wire::pb::TrainRound& message);
   void JoinGroup();
   void StartRound();
-  void WantRecords(const wire::pb::TrainRound& message);
+  void Prefetch(const wire::pb::TrainRound& message);
   void Compute();
-  void OnPartDone(std::uint64_t round, std::size_t parts);
+  // A job of the round's step; `done` only if it is still the same one, and all went well.
+  void Submit(Work work, UniqueFunction<Status(Learner&)> run, UniqueFunction<void()> done);
+  void OnJobFailed(const Status& why);
+  void OnPartDone(std::size_t parts);
   void ReduceReady();
   void Average();
   void Sync();

@@ -27,8 +27,11 @@ struct WorkerRound {
   std::vector<Sample> samples;
   std::int64_t samples_in_all = 0;  // Those of the whole group; of one epoch.
   std::set<std::int64_t> missing;   // Records that it waits for.
-  bool started = false;  // Its jobs are submitted, or what it does without them has begun.
+  // Its jobs so far, on the compute thread: none does anything after one that failed. Null: none
+  // was submitted.
+  std::shared_ptr<Status> jobs;
   std::size_t parts_done = 0;
+  std::size_t losses = 0;  // How often a record was lost between being here and being read.
 
   // Of one epoch.
   std::uint64_t epoch = 0;
