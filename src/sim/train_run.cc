@@ -243,7 +243,8 @@ class WorkerProgram final : public Program, private train::WorkerHost {
         [cache](std::int64_t record) {
           data::Record out;
           return cache->Read(record, out);
-        }));
+        },
+        witness_.options.parts));
   }
 
   Witness& witness_;

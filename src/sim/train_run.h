@@ -29,6 +29,7 @@ struct TrainRunOptions {
   bool shuffle = true;
   collective::AllReduceOptions reduce = {};
   bool measure_links = false;          // And what gradients are added up by follows from that.
+  std::size_t parts = 3;               // Of a step.
   double operations_per_sample = 1e9;  // Of a phone that does 80e9 a second.
   Duration duration = std::chrono::seconds(30);  // Of the phase in which things break.
   std::uint32_t slow_nodes = 0;                  // So many of them …

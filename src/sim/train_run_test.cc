@@ -59,6 +59,14 @@ TEST(TrainRun, RecordsThatRotAreSentAgain) {
   EXPECT_EQ(said.find("is not here"), std::string::npos) << said;
 }
 
+// As a long period of local updates has: more than an executor queues.
+TEST(TrainRun, AStepMayHaveAnyNumberOfParts) {
+  TrainRunOptions options{.seed = 6, .nodes = 3, .steps = 3, .parts = 20'000};
+  const TrainRunResult result = RunTraining(options, nullptr);
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.steps, 3U);
+}
+
 // What they are is news, and the same whenever it is asked.
 TEST(TrainRun, LinksAreMeasuredWithinASecond) {
   TrainRunOptions options{.seed = 5, .nodes = 6, .measure_links = true};

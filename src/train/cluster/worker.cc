@@ -12,6 +12,8 @@ namespace {
 constexpr Duration kWatchInterval = std::chrono::seconds(15);
 // In one round. Flash that loses more than that is broken.
 constexpr std::size_t kLossesMax = 8;
+// Parts that wait at a time: enough to compute while the loop is busy, however many there are.
+constexpr std::size_t kPartsAhead = 16;
 
 }  // namespace
 
@@ -180,19 +182,23 @@ void Worker::Compute() {
   round_->jobs = std::make_shared<Status>();
   round_->times.samples = static_cast<std::int64_t>(round_->samples.size());
   round_->times.load.begin = round_->SinceTold(seams_.clock.Now());
-  const Learner& learner = job_.learner();
+  round_->parts_submitted = 0;
   Submit(
       {},
       [step = round_->step, samples = round_->samples](Learner& running) {
         return running.Begin(step, samples);
       },
       [this] { round_->times.load.end = round_->SinceTold(seams_.clock.Now()); });
-  for (std::size_t part = 0; part < learner.parts(); ++part) {
-    Submit(
-        learner.PartWork(part, round_->samples.size()),
-        [part](Learner& running) { return running.ComputePart(part); },
-        [this, part] { OnPartDone(part + 1); });
-  }
+  for (std::size_t i = 0; i < kPartsAhead; ++i) SubmitPart();
+}
+
+void Worker::SubmitPart() {
+  const Learner& learner = job_.learner();
+  if (round_->parts_submitted == learner.parts()) return;
+  const std::size_t part = round_->parts_submitted++;
+  Submit(
+      learner.PartWork(part, round_->samples.size()),
+      [part](Learner& running) { return running.ComputePart(part); }, [this] { OnPartDone(); });
 }
 
 void Worker::Submit(Work work, UniqueFunction<Status(Learner&)> run, UniqueFunction<void()> done) {
@@ -222,11 +228,9 @@ void Worker::OnJobFailed(const Status& why) {
   StartRound();
 }
 
-void Worker::OnPartDone(std::size_t parts) {
-  round_->parts_done = parts;
-  std::vector<Interval>& compute = round_->times.compute;
-  const double begin = compute.empty() ? round_->times.load.end : compute.back().end;
-  compute.push_back({begin, round_->SinceTold(seams_.clock.Now())});
+void Worker::OnPartDone() {
+  round_->NotePart(job_.learner().parts(), seams_.clock.Now());
+  SubmitPart();
   ReduceReady();
   MaybeDone();
 }

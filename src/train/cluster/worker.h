@@ -71,7 +71,9 @@ class Worker {
   // A job of the round's step; `done` only if it is still the same one, and all went well.
   void Submit(Work work, UniqueFunction<Status(Learner&)> run, UniqueFunction<void()> done);
   void OnJobFailed(const Status& why);
-  void OnPartDone(std::size_t parts);
+  // The next part, if there is one.
+  void SubmitPart();
+  void OnPartDone();
   void ReduceReady();
   void Average();
   void Sync();

@@ -30,6 +30,7 @@ struct WorkerRound {
   // Its jobs so far, on the compute thread: none does anything after one that failed. Null: none
   // was submitted.
   std::shared_ptr<Status> jobs;
+  std::size_t parts_submitted = 0;
   std::size_t parts_done = 0;
   std::size_t losses = 0;  // How often a record was lost between being here and being read.
 
@@ -51,6 +52,8 @@ struct WorkerRound {
   Instant told;  // When the head's message came.
   WorkerStep times;
 
+  // When the next of `parts` parts was done; of many, several make one interval.
+  void NotePart(std::size_t parts, Instant now);
   double SinceTold(Instant now) const { return ToSeconds(now - told); }
 
   // Whom the group's messages go to and come from. REQUIRES: this node is in the group.
