@@ -260,6 +260,7 @@ void Agent::MindHeat(const wire::pb::Telemetry& telemetry) {
             " degrees: no computing before it has less than " +
             std::to_string(static_cast<int>(kCoolCelsius)));
   serving_.Fail("its battery is too hot to compute");
+  if (worker_) worker_->GiveUp();
 }
 
 // While an answer is being made, no radio on its way falls asleep.

@@ -31,6 +31,7 @@ Chief::Chief(const Seams& seams, ChiefOptions options, Keeper& keeper, ReadRecor
       keeper_(keeper),
       items_(seams.network, options_.job.SerializeAsString(),
              static_cast<std::int64_t>(options_.job.records()), std::move(read)),
+      crew_(options_.local_minute),
       dealer_(options_.pool, options_.job),
       workers_first_(options_.workers_first),
       links_(seams.clock, crew_,
@@ -105,7 +106,10 @@ void Chief::OnControl(NodeId from, const Frame& frame) {
     return;
   }
   if (crew_.Find(from) == nullptr) return;
-  if (message->has_telemetry()) return crew_.OnTelemetry(from, message->telemetry());
+  if (message->has_telemetry()) {
+    crew_.OnTelemetry(from, message->telemetry(), seams_.clock.Now());
+    return Next();  // If all rested.
+  }
   if (message->has_train()) OnTrain(from, message->train());
 }
 

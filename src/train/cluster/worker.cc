@@ -179,7 +179,7 @@ void Worker::StartRound() {
 }
 
 void Worker::Compute() {
-  round_->jobs = std::make_shared<Status>();
+  round_->jobs = std::make_shared<WorkerRound::Jobs>();
   round_->times.samples = static_cast<std::int64_t>(round_->samples.size());
   round_->times.load.begin = round_->SinceTold(seams_.clock.Now());
   round_->parts_submitted = 0;
@@ -205,8 +205,8 @@ void Worker::Submit(Work work, UniqueFunction<Status(Learner&)> run, UniqueFunct
   job_.Submit(
       round_->number, work,
       [jobs = round_->jobs, run = std::move(run)](Learner& learner) mutable {
-        if (jobs->ok()) *jobs = run(learner);
-        return *jobs;
+        if (jobs->status.ok() && !jobs->dropped) jobs->status = run(learner);
+        return jobs->status;
       },
       [this, jobs = round_->jobs, done = std::move(done)](const Status& status) mutable {
         if (!round_ || round_->jobs != jobs) return;
@@ -384,7 +384,14 @@ void Worker::TellTrouble(NodeId peer, const std::string& text, bool nonsense) {
   Tell(message);
 }
 
+void Worker::GiveUp() {
+  if (!round_) return;
+  TellTrouble(NodeId{0}, "is not in step with the others");
+  Drop();
+}
+
 void Worker::Drop() {
+  if (round_ && round_->jobs != nullptr) round_->jobs->dropped = true;
   round_.reset();
   trial_.reset();
   in_step_ = false;

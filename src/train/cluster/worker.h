@@ -55,6 +55,10 @@ class Worker {
   static bool IsForWorker(Traffic traffic, const Frame& frame);
   void OnFrame(NodeId from, Traffic traffic, Frame frame);
 
+  // The device must not compute now: what it has begun is the others'. It gets all anew when the
+  // head deals to it again.
+  void GiveUp();
+
   // A training is under way here.
   bool busy() const { return job_.exists(); }
 

@@ -2,6 +2,7 @@
 // Computes nothing, and dials nobody.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -27,9 +28,12 @@ struct WorkerRound {
   std::vector<Sample> samples;
   std::int64_t samples_in_all = 0;  // Those of the whole group; of one epoch.
   std::set<std::int64_t> missing;   // Records that it waits for.
-  // Its jobs so far, on the compute thread: none does anything after one that failed. Null: none
-  // was submitted.
-  std::shared_ptr<Status> jobs;
+  // What its jobs have in common.
+  struct Jobs {
+    Status status;  // The compute thread's: none does anything after one that failed …
+    std::atomic<bool> dropped = false;  // … or when nobody wants it any more.
+  };
+  std::shared_ptr<Jobs> jobs;  // Null: none was submitted.
   std::size_t parts_submitted = 0;
   std::size_t parts_done = 0;
   std::size_t losses = 0;  // How often a record was lost between being here and being read.
