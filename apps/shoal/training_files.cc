@@ -35,10 +35,12 @@ Result<std::string> ReadDatum(const data::RecordSource& source, std::int64_t ind
                            *std::move(encoded));
 }
 
-// A name for what a data set holds: some of its records, spread over it.
-Result<std::string> DataId(const data::RecordSource& source) {
+// A name for what a data set holds: its files as they are now, and some of its records, spread over
+// it.
+Result<std::string> DataId(const data::SourceDef& def, const data::RecordSource& source) {
   constexpr std::int64_t kLooks = 64;
   Fingerprint fingerprint;
+  fingerprint.Add(data::StampOf(def));
   fingerprint.Add(static_cast<std::uint64_t>(source.size()));
   for (std::int64_t i = 0; i < kLooks; ++i) {
     SHOAL_ASSIGN_OR_RETURN(const std::string bytes,
@@ -128,7 +130,7 @@ Status Opener::OpenData() {
   const data::SourceDef& def = train.sources.front();
   SHOAL_ASSIGN_OR_RETURN(source_, data::OpenSource(def));
   wire::pb::TrainJob& job = training_.job;
-  SHOAL_ASSIGN_OR_RETURN(*job.mutable_data_id(), DataId(*source_));
+  SHOAL_ASSIGN_OR_RETURN(*job.mutable_data_id(), DataId(def, *source_));
   job.set_records(static_cast<std::uint64_t>(source_->size()));
   job.set_shuffle(data::IsShuffled(def));
   const nn::SolverDef& solver = files_.setup.solver;
