@@ -12,14 +12,11 @@ constexpr std::uint64_t kBatchMax = std::uint64_t{1} << 24U;
 
 Status ChangeSolver(const wire::pb::TrainJob& job, nn::SolverDef& solver) {
   if (job.max_iter() > 0) solver.max_iter = static_cast<std::int64_t>(job.max_iter());
-  SHOAL_RETURN_IF_ERROR(
-      nn::ApplyLargeBatch({.scaled_from = static_cast<std::int64_t>(job.scaled_from()),
-                           .warmup = static_cast<std::int64_t>(job.warmup()),
-                           .lars = job.lars(),
-                           .momentum_correction = job.momentum_correction()},
-                          static_cast<std::int64_t>(job.batch()), solver));
-  solver.iter_size = 1;  // A step has all samples of an update.
-  return {};
+  return nn::ApplyLargeBatch({.scaled_from = static_cast<std::int64_t>(job.scaled_from()),
+                              .warmup = static_cast<std::int64_t>(job.warmup()),
+                              .lars = job.lars(),
+                              .momentum_correction = job.momentum_correction()},
+                             static_cast<std::int64_t>(job.batch()), solver);
 }
 
 }  // namespace

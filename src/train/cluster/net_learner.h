@@ -3,9 +3,10 @@
 // business: a cluster sees the same images as one process with the same seed does.
 //
 // What a step is depends on the rule:
-//   kSync     the gradient of the mean loss over all samples; then one update. iter_size means
-//             nothing here: a step is all samples of an update, however many fit a device. With
-//             exact sums, the same bits however the samples are shared out.
+//   kSync     the gradient of the mean loss over all samples; then one update. A step is all
+//   samples
+//             of an update, however many fit a device: iter_size is only what clipping counts with.
+//             With exact sums, the same bits however the samples are shared out.
 //   kLocal    `period` updates of its own on as many slices of the samples; then workers average
 //   kElastic  what they have (common_weights.h has the formulas). Momentum stays each worker's.
 //
