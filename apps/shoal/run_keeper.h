@@ -75,7 +75,10 @@ class RunKeeper final : public train::Keeper {
   bool IsTestDue(std::int64_t iteration) const;
   bool IsSnapshotDue(std::int64_t iteration) const;
   RunProgress Progress(std::int64_t iteration) const;
-  Result<std::vector<std::vector<train::NamedValue>>> RunTests();
+  using Scores = std::vector<std::vector<train::NamedValue>>;
+  // Of the weights that a snapshot has.
+  Result<Scores> RunTests();
+  Result<Scores> ScoreAll();
   Status WriteSnapshot(const train::PoolState& pool);
   std::string SnapshotPath(const char* suffix) const;
   Status OpenCommits(bool goes_on);

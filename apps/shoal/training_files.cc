@@ -87,6 +87,8 @@ class Opener {
   Status ChooseBatch();
   Status ChooseUnits(std::int64_t batch);
   Result<std::int64_t> LargestPerDevice();
+  Status NeedWorkers(const std::string& option) const;
+  std::int64_t ResumedUnit() const;
   Status MakeLearner();
   Status OpenTests();
   Status LoadStart();
@@ -172,7 +174,8 @@ Status Opener::ReadOptions() {
   if (over.mode == "easgd") job.set_mode(wire::pb::TrainJob::ELASTIC);
   if (job.mode() == wire::pb::TrainJob::ELASTIC) {
     // The paper on EASGD: alpha = 0.9 / N, beta = N · alpha.
-    const auto workers = static_cast<double>(std::max<std::size_t>(workers_, 1));
+    SHOAL_RETURN_IF_ERROR(NeedWorkers("--mode easgd"));
+    const auto workers = static_cast<double>(workers_);
     job.set_alpha(over.alpha > 0 ? over.alpha : 0.9 / workers);
     job.set_beta(std::min(1.0, job.alpha() * workers));
   }
@@ -194,8 +197,20 @@ Result<std::int64_t> Opener::LargestPerDevice() {
   options.source = source_;
   SHOAL_ASSIGN_OR_RETURN(const auto model,
                          train::Model::Open(files_.setup.train, options, finder_.reader()));
-  constexpr std::size_t kCopies = 4;  // Parameters, gradients, sums, histories.
-  return train::LargestBatch(*model, bytes, kCopies, parallel_);
+  const auto mode = static_cast<train::LearnerMode>(training_.job.mode());
+  const bool exact = ChooseUnit(command_, ResumedUnit(), 1) > 0;
+  const std::size_t copies = train::ParamCopies(files_.setup.solver, mode, exact);
+  return train::LargestBatch(*model, bytes, copies, parallel_);
+}
+
+// With --cluster nobody else says how many there will be.
+Status Opener::NeedWorkers(const std::string& option) const {
+  if (workers_ > 0) return {};
+  return {Code::kInvalidArgument, option + " needs --first: how many devices will there be?"};
+}
+
+std::int64_t Opener::ResumedUnit() const {
+  return snapshot_ && snapshot_->sidecar ? snapshot_->sidecar->unit : 0;
 }
 
 Status Opener::ChooseBatch() {
@@ -209,13 +224,14 @@ Status Opener::ChooseBatch() {
   }
   const std::string& per_device = command_.over.batch_per_device;
   if (!per_device.empty()) {
+    SHOAL_RETURN_IF_ERROR(NeedWorkers("--batch-per-device"));
     std::int64_t each = 0;
     if (per_device == "auto") {
       SHOAL_ASSIGN_OR_RETURN(each, LargestPerDevice());
     } else {
       SHOAL_ASSIGN_OR_RETURN(each, ParseCount("--batch-per-device", per_device));
     }
-    batch = each * static_cast<std::int64_t>(std::max<std::size_t>(workers_, 1));
+    batch = each * static_cast<std::int64_t>(workers_);
   }
   const auto period = static_cast<std::int64_t>(training_.job.period());
   training_.job.set_batch(static_cast<std::uint64_t>(batch * period));
@@ -223,8 +239,7 @@ Status Opener::ChooseBatch() {
 }
 
 Status Opener::ChooseUnits(std::int64_t batch) {
-  const std::int64_t resumed = snapshot_ && snapshot_->sidecar ? snapshot_->sidecar->unit : 0;
-  const std::int64_t unit = ChooseUnit(command_, resumed, batch);
+  const std::int64_t unit = ChooseUnit(command_, ResumedUnit(), batch);
   if (unit == 0) return {};
   SHOAL_RETURN_IF_ERROR(train::CheckUnit(unit, batch));
   if (command_.over.f16) {

@@ -32,13 +32,12 @@ std::size_t PiecesOf(std::size_t samples, std::int64_t samples_max) {
   return (samples + max - 1) / max;
 }
 
-// Parameters, gradients, sums and what solver and rule keep.
+}  // namespace
+
 std::size_t ParamCopies(const nn::SolverDef& solver, LearnerMode mode, bool exact) {
   const bool two = solver.kind == nn::SolverKind::kAdam || solver.kind == nn::SolverKind::kAdaDelta;
   return 4 + (two ? 1 : 0) + (mode == LearnerMode::kSync ? 0 : 1) + (exact ? 1 : 0);
 }
-
-}  // namespace
 
 NetLearner::NetLearner(const NetLearnerSetup& setup, nn::ConvChooser& chooser, Parallel& parallel)
     : rule_(setup.rule),

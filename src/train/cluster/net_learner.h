@@ -71,6 +71,10 @@ struct NetLearnerSetup {
   std::optional<data::ImageShape> image = {};
 };
 
+// Arrays as large as all parameters that a learner has: those, gradients, sums, and what solver and
+// rule keep.
+std::size_t ParamCopies(const nn::SolverDef& solver, LearnerMode mode, bool exact);
+
 class NetLearner final : public Learner {
  public:
   // Builds the network and fills the parameters by their fillers. `read` is for a mean file;
@@ -111,6 +115,8 @@ class NetLearner final : public Learner {
   // a sidecar to which others add where the data stand.
   Sidecar MakeSidecar() const;
   std::string WeightsBytes();
+  // params() holds what WeightsBytes says instead of what this worker has, or again what it has.
+  void ExchangeWeights();
   std::string StateBytes(const std::string& learned_net);
   // Load the weights first. kInvalidArgument: the state is of another network or solver.
   Status Resume(std::string_view file, const caffe::SolverStateFile& state,
