@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "train/cluster/record_bits.h"
 #include "train/cluster/revision.h"
 #include "train/cluster/step_report.h"
 #include "wire/enrol.h"
@@ -134,6 +135,7 @@ void Chief::OnReady(NodeId from, const wire::pb::TrainReady& ready) {
   if (!ready.problem().empty()) return OnUnfit(from, Shown(ready.problem()));
   const Status status = crew_.OnReady(from, ready);
   if (!status.ok()) return OnUnfit(from, std::string(status.message()));
+  dealer_.Note(from, ReadRecordBits(ready.records()));
   Say(fmt::format("{} is ready", crew_.NameOf(from)));
   Next();
 }

@@ -27,8 +27,8 @@ class RecordCache : public data::RecordSource {
   // What is read next, here or still to come: others get no room at its cost. Until the next call.
   virtual void Hold(std::span<const std::int64_t> indices) = 0;
 
-  // What it has, in order; for the head, when a worker joins. A few may turn out to be damaged when
-  // they are asked for.
+  // What it has, in order; for the head, when a worker is ready. A few may turn out to be damaged
+  // when they are asked for.
   virtual std::vector<std::int64_t> Present() const = 0;
 
   // As data::RecordSource::Read, for any index. kNotFound: it is not here.

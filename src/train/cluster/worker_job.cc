@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "train/cluster/record_bits.h"
 #include "wire/item.h"
 
 namespace shoal::train {
@@ -93,6 +94,7 @@ void WorkerJob::TellReady(const Status& status) {
     hooks_.say("cannot train: " + status.ToString());
     ready.set_problem(status.ToString());
   } else {
+    ready.set_records(WriteRecordBits(training_->cache->Present()));
     ready.set_samples_max(static_cast<std::uint64_t>(learner().samples_max()));
     ready.set_shape(ShapeOf(learner()));
     for (const Bucket& bucket : learner().buckets()) ready.add_buckets(bucket.end - bucket.begin);

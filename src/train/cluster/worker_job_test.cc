@@ -70,6 +70,7 @@ class WorkerJobTest : public testing::Test, private WorkerHost {
   // What building says, one after the other; then it works.
   std::deque<Status> problems_;
   std::vector<std::string> said_;  // Of being ready: the problem, or "ready".
+  std::string records_;            // What it said it has, last.
   std::shared_ptr<MemoryRecordCache> cache_;
   sim::ManualClock clock_;
   sim::FakeNetwork network_;
@@ -113,6 +114,7 @@ class WorkerJobTest : public testing::Test, private WorkerHost {
                       [this](const auto& message) {
                         if (!message.has_ready()) return;
                         const std::string problem = message.ready().problem();
+                        records_ = message.ready().records();
                         said_.push_back(problem.empty() ? "ready" : problem);
                       },
                   .say = [](const std::string&) {},
@@ -131,6 +133,7 @@ TEST_F(WorkerJobTest, ARecordThatIsLostWhileItBuildsComesAgain) {
   SendRecord();
   executor_.RunAll();
   EXPECT_EQ(said_, std::vector<std::string>{"ready"});
+  EXPECT_EQ(records_, "\x01") << "record 0";
 }
 
 TEST_F(WorkerJobTest, TriesAgainWhenTheHeadComesBack) {
