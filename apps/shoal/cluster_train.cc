@@ -20,6 +20,7 @@
 #include "os/secret_number.h"
 #include "os/thread_executor.h"
 #include "os/thread_pool.h"
+#include "os/wall_clock.h"
 #include "shoal/cluster_home.h"
 #include "shoal/commands.h"
 #include "shoal/rank_check.h"
@@ -145,6 +146,7 @@ Status TrainHead::Lead(Network& network) {
                               .workers_first = std::max<std::size_t>(workers_, 1),
                               .nobody_else = os::MpiHub::LaunchedByMpirun(),
                               .reduce = reduce,
+                              .local_minute = os::LocalMinute,
                               .news = [this](const std::string& line) { keeper_->Say(line); }};
   chief_ = std::make_unique<train::Chief>(Seams{loop_, network, executor_, random_},
                                           std::move(options), *keeper_, training_->read);

@@ -164,8 +164,15 @@ void RunKeeper::OnRollback() {
   }
 }
 
-Result<std::vector<std::vector<train::NamedValue>>> RunKeeper::RunTests() {
-  std::vector<std::vector<train::NamedValue>> results;
+Result<RunKeeper::Scores> RunKeeper::RunTests() {
+  learner_->ExchangeWeights();
+  Result<Scores> results = ScoreAll();
+  learner_->ExchangeWeights();
+  return results;
+}
+
+Result<RunKeeper::Scores> RunKeeper::ScoreAll() {
+  Scores results;
   for (std::size_t i = 0; i < tests_.size(); ++i) {
     SHOAL_ASSIGN_OR_RETURN(auto scores,
                            AverageScores(*tests_[i], learner_->solver_def().test_iter[i]));

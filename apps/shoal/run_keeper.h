@@ -76,7 +76,10 @@ class RunKeeper final : public train::Keeper {
   bool IsTestDue(std::int64_t iteration) const;
   bool IsSnapshotDue(std::int64_t iteration) const;
   RunProgress Progress(std::int64_t iteration) const;
-  Result<std::vector<std::vector<train::NamedValue>>> RunTests();
+  using Scores = std::vector<std::vector<train::NamedValue>>;
+  // Of the weights that a snapshot has.
+  Result<Scores> RunTests();
+  Result<Scores> ScoreAll();
   // Off the loop.
   Status WriteSnapshot(const Work& work);
   std::string SnapshotPath(const char* suffix) const;

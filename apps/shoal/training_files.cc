@@ -38,10 +38,12 @@ Result<std::string> ReadDatum(const data::RecordSource& source, std::int64_t ind
                            *std::move(encoded));
 }
 
-// A name for what a data set holds: some of its records, spread over it.
-Result<std::string> DataId(const data::RecordSource& source) {
+// A name for what a data set holds: its files as they are now, and some of its records, spread over
+// it.
+Result<std::string> DataId(const data::SourceDef& def, const data::RecordSource& source) {
   constexpr std::int64_t kLooks = 64;
   Fingerprint fingerprint;
+  fingerprint.Add(data::StampOf(def));
   fingerprint.Add(static_cast<std::uint64_t>(source.size()));
   for (std::int64_t i = 0; i < kLooks; ++i) {
     SHOAL_ASSIGN_OR_RETURN(const std::string bytes,
@@ -95,6 +97,8 @@ class Opener {
   Status ChooseBatch();
   Status ChooseUnits(std::int64_t batch);
   Result<std::int64_t> LargestPerDevice();
+  Status NeedWorkers(const std::string& option) const;
+  std::int64_t ResumedUnit() const;
   Status MakeLearner();
   Status OpenTests();
   Status CheckSidecar() const;
@@ -139,7 +143,7 @@ Status Opener::OpenData() {
   const data::SourceDef& def = train.sources.front();
   SHOAL_ASSIGN_OR_RETURN(source_, data::OpenSource(def));
   wire::pb::TrainJob& job = training_.job;
-  SHOAL_ASSIGN_OR_RETURN(*job.mutable_data_id(), DataId(*source_));
+  SHOAL_ASSIGN_OR_RETURN(*job.mutable_data_id(), DataId(def, *source_));
   job.set_records(static_cast<std::uint64_t>(source_->size()));
   job.set_shuffle(data::IsShuffled(def));
   const nn::SolverDef& solver = files_.setup.solver;
@@ -181,7 +185,8 @@ Status Opener::ReadOptions() {
   if (over.mode == "easgd") job.set_mode(wire::pb::TrainJob::ELASTIC);
   if (job.mode() == wire::pb::TrainJob::ELASTIC) {
     // The paper on EASGD: alpha = 0.9 / N, beta = N · alpha.
-    const auto workers = static_cast<double>(std::max<std::size_t>(workers_, 1));
+    SHOAL_RETURN_IF_ERROR(NeedWorkers("--mode easgd"));
+    const auto workers = static_cast<double>(workers_);
     job.set_alpha(over.alpha > 0 ? over.alpha : 0.9 / workers);
     job.set_beta(std::min(1.0, job.alpha() * workers));
   }
@@ -203,8 +208,20 @@ Result<std::int64_t> Opener::LargestPerDevice() {
   options.source = source_;
   SHOAL_ASSIGN_OR_RETURN(const auto model,
                          train::Model::Open(files_.setup.train, options, finder_.reader()));
-  constexpr std::size_t kCopies = 4;  // Parameters, gradients, sums, histories.
-  return train::LargestBatch(*model, bytes, kCopies, parallel_);
+  const auto mode = static_cast<train::LearnerMode>(training_.job.mode());
+  const bool exact = ChooseUnit(command_, ResumedUnit(), 1) > 0;
+  const std::size_t copies = train::ParamCopies(files_.setup.solver, mode, exact);
+  return train::LargestBatch(*model, bytes, copies, parallel_);
+}
+
+// With --cluster nobody else says how many there will be.
+Status Opener::NeedWorkers(const std::string& option) const {
+  if (workers_ > 0) return {};
+  return {Code::kInvalidArgument, option + " needs --first: how many devices will there be?"};
+}
+
+std::int64_t Opener::ResumedUnit() const {
+  return snapshot_ && snapshot_->sidecar ? snapshot_->sidecar->unit : 0;
 }
 
 Status Opener::ChooseBatch() {
@@ -218,14 +235,14 @@ Status Opener::ChooseBatch() {
   }
   const std::string& per_device = command_.over.batch_per_device;
   if (!per_device.empty()) {
+    SHOAL_RETURN_IF_ERROR(NeedWorkers("--batch-per-device"));
     std::int64_t each = 0;
     if (per_device == "auto") {
       SHOAL_ASSIGN_OR_RETURN(each, LargestPerDevice());
     } else {
       SHOAL_ASSIGN_OR_RETURN(each, ParseCount("--batch-per-device", per_device));
     }
-    const auto devices = static_cast<std::int64_t>(std::max<std::size_t>(workers_, 1));
-    SHOAL_ASSIGN_OR_RETURN(batch, Times(each, devices));
+    SHOAL_ASSIGN_OR_RETURN(batch, Times(each, static_cast<std::int64_t>(workers_)));
   }
   SHOAL_ASSIGN_OR_RETURN(const std::int64_t all,
                          Times(batch, static_cast<std::int64_t>(training_.job.period())));
@@ -234,8 +251,7 @@ Status Opener::ChooseBatch() {
 }
 
 Status Opener::ChooseUnits(std::int64_t batch) {
-  const std::int64_t resumed = snapshot_ && snapshot_->sidecar ? snapshot_->sidecar->unit : 0;
-  const std::int64_t unit = ChooseUnit(command_, resumed, batch);
+  const std::int64_t unit = ChooseUnit(command_, ResumedUnit(), batch);
   if (unit == 0) return {};
   SHOAL_RETURN_IF_ERROR(train::CheckUnit(unit, batch));
   if (command_.over.f16) {

@@ -263,6 +263,7 @@ void Agent::MindHeat(const wire::pb::Telemetry& telemetry) {
             std::to_string(static_cast<int>(kCoolCelsius)));
   serving_.Fail("its battery is too hot to compute");
   auditing_.Fail("its battery is too hot to compute");
+  if (worker_) worker_->GiveUp();
 }
 
 // While an answer is being made, no radio on its way falls asleep.

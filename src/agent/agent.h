@@ -14,12 +14,12 @@
 #include <string>
 
 #include "agent/auditing.h"
-#include "agent/heat_guard.h"
 #include "agent/news.h"
 #include "agent/probe.h"
 #include "agent/round_trips.h"
 #include "agent/sensor_check.h"
 #include "agent/serving.h"
+#include "base/heat_guard.h"
 #include "base/parallel.h"
 #include "base/seams.h"
 #include "pipeline/layer_server.h"

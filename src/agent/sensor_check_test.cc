@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/heat_guard.h"
+#include "base/heat_guard.h"
 #include "base/random.h"
 
 namespace shoal::agent {

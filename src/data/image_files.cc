@@ -11,7 +11,6 @@
 namespace shoal::data {
 namespace {
 
-constexpr std::int64_t kListBytesMax = std::int64_t{1} << 30U;
 constexpr std::int64_t kImageFileBytesMax = std::int64_t{256} << 20U;
 
 bool IsImageName(std::string_view name) {

@@ -12,6 +12,9 @@
 
 namespace shoal::data {
 
+// Of a list's text.
+inline constexpr std::int64_t kListBytesMax = std::int64_t{1} << 30U;
+
 class ImageFiles final : public RecordSource {
  public:
   struct Entry {

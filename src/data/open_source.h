@@ -1,6 +1,7 @@
 // From what a data layer says to the data set it means.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "base/status.h"
@@ -13,6 +14,10 @@ namespace shoal::data {
 // Opens what `def` names. kInvalidArgument: the images are to come from the program
 // (MemoryDef). Failures name the layer.
 Result<std::shared_ptr<const RecordSource>> OpenSource(const SourceDef& def);
+
+// Another one whenever the files that `def` names hold something else: as far as their sizes and
+// times of change tell, and, of a list, its text. The same on this machine only.
+std::uint64_t StampOf(const SourceDef& def);
 
 // Whether the samples are shuffled, and how many at most are skipped at the start: what a
 // loader needs to know beside the source.

@@ -196,6 +196,27 @@ TEST(ImageFiles, AFolderOfClasses) {
             "no directories with .jpg or .png files in them: " + (directory / "set/dog"));
 }
 
+// Records that others have kept are not of it any more.
+TEST(OpenSource, AChangeOfAnyFileGivesAnotherStamp) {
+  const TempDirectory directory;
+  const std::string image = directory.Write("a.png", Png(1, 1, 9));
+  const std::string list = directory.Write("list.txt", "a.png 1\n");
+  const SourceDef files{.from = ImageListDef{.path = list, .root_folder = directory.path() + "/"}};
+  const std::uint64_t first = StampOf(files);
+  EXPECT_EQ(StampOf(files), first);
+  directory.Write("list.txt", "a.png 2\n");
+  const std::uint64_t second = StampOf(files);
+  EXPECT_NE(second, first);
+  std::filesystem::last_write_time(image, std::filesystem::file_time_type{});
+  EXPECT_NE(StampOf(files), second);
+
+  const std::string database = directory.Write("db/data.mdb", "pages");
+  const std::uint64_t before = StampOf({.from = LmdbDef{.path = directory / "db"}});
+  EXPECT_EQ(StampOf({.from = LmdbDef{.path = database}}), before);
+  std::filesystem::last_write_time(database, std::filesystem::file_time_type{});
+  EXPECT_NE(StampOf({.from = LmdbDef{.path = database}}), before);
+}
+
 TEST(OpenSource, SaysWhichLayerAndRecordIsWrong) {
   const TempDirectory directory;
   auto writer = LmdbWriter::Create(directory / "db");

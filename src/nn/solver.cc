@@ -77,15 +77,17 @@ std::span<const float> Solver::GradientOf(ParamId id, std::span<const float> gra
   return gradients.subspan(param.gradient_offset, param.spec.layout.elements());
 }
 
-float Solver::GradientScale(std::span<const float> gradients, std::int64_t micro_batches) {
-  double scale = 1 / static_cast<double>(micro_batches);
+float Solver::GradientScale(std::span<const float> gradients, std::int64_t parts) {
+  double scale = 1 / static_cast<double>(parts);
   if (def_.clip_gradients < 0) return static_cast<float>(scale);
   double squares = 0;
   for (std::size_t i = 0; i < params_.size(); ++i) {
     if (!params_[ParamId{i}].learnable()) continue;
     squares += kernels::SumOfSquares(GradientOf(ParamId{i}, gradients), parallel_);
   }
-  const double norm = std::sqrt(squares);
+  // Of Caffe's sum, which is over iter_size micro-batches.
+  const double micro_batches = static_cast<double>(def_.iter_size);
+  const double norm = std::sqrt(squares) * (micro_batches / static_cast<double>(parts));
   if (norm > def_.clip_gradients) scale *= def_.clip_gradients / norm;
   return static_cast<float>(scale);
 }
@@ -144,12 +146,12 @@ void Solver::CorrectMomentum(float rate_before) {
   kernels::Scale(rate_ / rate_before, all_histories(), all_histories(), parallel_);
 }
 
-void Solver::Update(double loss, std::span<const float> gradients, std::int64_t micro_batches) {
+void Solver::Update(double loss, std::span<const float> gradients, std::int64_t parts) {
   SHOAL_CHECK_EQ(gradients.size(), params_.gradients().size());
   const float rate_before = iteration_ > 0 ? schedule_.RateAt(iteration_ - 1) : 0;
   rate_ = schedule_.Next(iteration_, loss);
   if (def_.momentum_correction) CorrectMomentum(rate_before);
-  const float scale = GradientScale(gradients, micro_batches);
+  const float scale = GradientScale(gradients, parts);
   for (std::size_t i = 0; i < params_.size(); ++i) {
     const ParamId id{i};
     if (params_[id].learnable()) UpdateParam(id, scale, GradientOf(id, gradients));

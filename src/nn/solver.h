@@ -32,13 +32,11 @@ class Solver {
 
   // One update with the gradients that `params` hold: the sum over iter_size micro-batches.
   // `loss` is for the plateau policy.
-  void Update(double loss) { Update(loss, params_.gradients()); }
-  // The same with other gradients, which lie as those of `params` do: sums over a cluster, of
-  // iter_size micro-batches or of another number of them. REQUIRES: as many; micro_batches > 0.
-  void Update(double loss, std::span<const float> gradients) {
-    Update(loss, gradients, def_.iter_size);
-  }
-  void Update(double loss, std::span<const float> gradients, std::int64_t micro_batches);
+  void Update(double loss) { Update(loss, params_.gradients(), def_.iter_size); }
+  // The same with other gradients, which lie as those of `params` do: the sum over `parts` equal
+  // parts of the images of an update, however it was cut. What is clipped is as large as Caffe's:
+  // iter_size times the mean. REQUIRES: as many; parts > 0.
+  void Update(double loss, std::span<const float> gradients, std::int64_t parts);
 
   // What a snapshot keeps. Histories are as many arrays as Caffe has (one per parameter, two for
   // AdaDelta and Adam), in memory order.
@@ -55,8 +53,8 @@ class Solver {
   Solver(const SolverDef& def, LrSchedule schedule, ParamStore& params, Parallel& parallel)
       : def_(def), schedule_(std::move(schedule)), params_(params), parallel_(parallel) {}
 
-  // 1 / micro_batches, times what clipping asks for.
-  float GradientScale(std::span<const float> gradients, std::int64_t micro_batches);
+  // 1 / parts, times what clipping asks for.
+  float GradientScale(std::span<const float> gradients, std::int64_t parts);
   std::span<const float> GradientOf(ParamId id, std::span<const float> gradients) const;
   float LocalRate(ParamId id, float scale, std::span<const float> gradient);
   void UpdateParam(ParamId id, float scale, std::span<const float> gradient);

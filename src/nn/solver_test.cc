@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "nn/net_testing.h"
 #include "nn/scale_to_batch.h"
@@ -161,8 +163,37 @@ TEST_F(SolverTest, GradientsMayComeFromElsewhere) {
   std::copy(start.begin(), start.end(), params_.values().begin());
   const std::vector<float> elsewhere(params_.gradients().begin(), params_.gradients().end());
   FillGradients(9);
-  Make(def)->Update(0, elsewhere);
+  Make(def)->Update(0, elsewhere, 1);
   EXPECT_EQ(expected, std::vector<float>(params_.values().begin(), params_.values().end()));
+}
+
+// Caffe clips the sum over iter_size micro-batches, before it divides by their number. Into how
+// many parts the images were cut here must not matter.
+TEST_F(SolverTest, ClippingIsOfTheSumOverMicroBatches) {
+  const std::vector<float> start(params_.values().begin(), params_.values().end());
+  FillGradients(4);
+  const std::vector<float> mean(params_.gradients().begin(), params_.gradients().end());
+  const double squares =
+      std::inner_product(mean.begin(), mean.end(), mean.begin(), 0.0, std::plus<>(),
+                         [](float a, float b) { return double{a} * double{b}; });
+  const double norm = std::sqrt(squares);
+  for (const std::int64_t iter_size : {1, 4}) {
+    SolverDef def{.base_lr = 0.4F, .momentum = 0};
+    def.iter_size = iter_size;
+    def.clip_gradients = static_cast<float>(norm / 2);
+    const double scale = 0.5 / static_cast<double>(iter_size);
+    for (const std::int64_t parts : {1, 4, 16}) {
+      std::copy(start.begin(), start.end(), params_.values().begin());
+      std::vector<float> sum = mean;
+      for (float& g : sum) g *= static_cast<float>(parts);
+      Make(def)->Update(0, sum, parts);
+      for (std::size_t i = 0; i < start.size(); ++i) {
+        EXPECT_NEAR(params_.values()[i], start[i] - 0.4 * scale * static_cast<double>(mean[i]),
+                    1e-6)
+            << iter_size << " " << parts;
+      }
+    }
+  }
 }
 
 TEST(ScaleToBatchTest, EpochsStayAndRatesGrow) {

@@ -10,9 +10,11 @@ namespace shoal::sim {
 namespace {
 
 // From the end, as backward finishes them.
-constexpr std::array<train::Bucket, 3> kBuckets = {{{.begin = 120, .end = kToyWeights, .parts = 2},
-                                                    {.begin = 40, .end = 120, .parts = 3},
-                                                    {.begin = 0, .end = 40, .parts = 3}}};
+std::array<train::Bucket, 3> BucketsOf(std::size_t parts) {
+  return {{{.begin = 120, .end = kToyWeights, .parts = parts - 1},
+           {.begin = 40, .end = 120, .parts = parts},
+           {.begin = 0, .end = 40, .parts = parts}}};
+}
 
 }  // namespace
 
@@ -27,19 +29,25 @@ std::string ToyNote(std::uint64_t branch, std::uint64_t updates) {
   return std::to_string(branch) + " " + std::to_string(updates);
 }
 
-ToyLearner::ToyLearner(double operations_per_sample, OnUpdate on_update)
-    : operations_per_sample_(operations_per_sample), on_update_(std::move(on_update)) {}
-
-std::span<const train::Bucket> ToyLearner::buckets() const { return kBuckets; }
+ToyLearner::ToyLearner(double operations_per_sample, OnUpdate on_update, Read read,
+                       std::size_t parts)
+    : operations_per_sample_(operations_per_sample),
+      on_update_(std::move(on_update)),
+      read_(std::move(read)),
+      parts_(parts),
+      buckets_(BucketsOf(parts)) {}
 
 Status ToyLearner::Begin(std::uint64_t /*step*/, std::span<const train::Sample> samples) {
   samples_.assign(samples.begin(), samples.end());
+  for (const train::Sample& sample : samples) {
+    if (read_) SHOAL_RETURN_IF_ERROR(read_(sample.index));
+  }
   return {};
 }
 
 Status ToyLearner::ComputePart(std::size_t part) {
   if (part == 0) statistics_[0] += static_cast<float>(samples_.size());
-  for (const train::Bucket& bucket : kBuckets) {
+  for (const train::Bucket& bucket : buckets_) {
     if (bucket.parts != part + 1) continue;
     for (std::size_t w = bucket.begin; w < bucket.end; ++w) {
       float sum = 0;
@@ -77,7 +85,8 @@ Status ToyLearner::Restore(const std::string& note) {
 }
 
 Work ToyLearner::PartWork(std::size_t /*part*/, std::size_t samples) const {
-  return {.operations = operations_per_sample_ * static_cast<double>(samples) / 3,
+  return {.operations =
+              operations_per_sample_ * static_cast<double>(samples) / static_cast<double>(parts_),
           .bytes_moved = 0};
 }
 

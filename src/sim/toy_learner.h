@@ -16,6 +16,7 @@
 namespace shoal::sim {
 
 inline constexpr std::size_t kToyWeights = 193;
+inline constexpr std::size_t kToyParts = 3;
 inline constexpr float kToyRate = 0.05F;
 inline constexpr float kToyMomentum = 0.5F;
 
@@ -33,10 +34,15 @@ class ToyLearner final : public train::Learner {
   using OnUpdate =
       std::function<void(std::uint64_t branch, std::uint64_t updates, std::uint64_t fingerprint)>;
 
-  ToyLearner(double operations_per_sample, OnUpdate on_update);
+  // `read`: what a step begins with, for each record. May be empty.
+  using Read = std::function<Status(std::int64_t record)>;
 
-  std::size_t parts() const override { return 3; }
-  std::span<const train::Bucket> buckets() const override;
+  // REQUIRES: at least kToyParts parts; the last two make what there is to make.
+  ToyLearner(double operations_per_sample, OnUpdate on_update, Read read = nullptr,
+             std::size_t parts = kToyParts);
+
+  std::size_t parts() const override { return parts_; }
+  std::span<const train::Bucket> buckets() const override { return buckets_; }
   Status Begin(std::uint64_t step, std::span<const train::Sample> samples) override;
   Status ComputePart(std::size_t part) override;
   double loss() const override { return static_cast<double>(samples_.size()); }
@@ -58,6 +64,9 @@ class ToyLearner final : public train::Learner {
  private:
   const double operations_per_sample_;
   const OnUpdate on_update_;
+  const Read read_;
+  const std::size_t parts_;
+  const std::array<train::Bucket, 3> buckets_;
   std::uint64_t branch_ = 0;
   std::uint64_t updates_ = 0;
   std::vector<train::Sample> samples_;

@@ -107,6 +107,7 @@ class Cache final : public train::RecordCache {
     has_.insert(index);
     return {};
   }
+  void Hold(std::span<const std::int64_t> /*indices*/) override {}
   std::vector<std::int64_t> Present() const override { return {has_.begin(), has_.end()}; }
 
  private:

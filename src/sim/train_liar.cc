@@ -148,6 +148,7 @@ wire::pb::TrainToHead LiarProgram::Message() {
       if (random.Chance(0.2)) ready.set_problem(WildText(random));
       ready.set_samples_max(Wild(random, {0, 1}));
       ready.set_shape(random.Bits());
+      if (random.Chance(0.5)) ready.set_records(WildText(random));
       break;
     }
     case 2: {

@@ -106,6 +106,7 @@ class Workers final : public Program, private train::WorkerHost {
       has_.insert(index);
       return {};
     }
+    void Hold(std::span<const std::int64_t> /*indices*/) override {}
     std::vector<std::int64_t> Present() const override { return {has_.begin(), has_.end()}; }
 
    private:

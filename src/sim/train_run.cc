@@ -13,6 +13,7 @@
 #include "sim/world.h"
 #include "train/cluster/chief.h"
 #include "train/cluster/keeper.h"
+#include "train/cluster/memory_record_cache.h"
 #include "train/cluster/revision.h"
 #include "train/cluster/sample_pool.h"
 #include "train/cluster/worker_node.h"
@@ -194,10 +195,13 @@ class HeadProgram final : public Program {
 // A phone's flash: which records are on it. Survives its process.
 class ToyCache final : public train::RecordCache {
  public:
-  ToyCache(std::set<std::int64_t>& flash, std::int64_t records)
-      : flash_(flash), records_(records) {}
+  ToyCache(std::set<std::int64_t>& flash, std::int64_t records, double rot, Random& random)
+      : flash_(flash), records_(records), rot_(rot), random_(random) {}
   std::int64_t size() const override { return records_; }
-  Status Read(std::int64_t /*index*/, data::Record& /*out*/) const override { return {}; }
+  Status Read(std::int64_t index, data::Record& /*out*/) const override {
+    if (rot_ > 0 && random_.Chance(rot_)) flash_.erase(index);
+    return Has(index) ? Status() : train::RecordNotHere(index);
+  }
   bool Has(std::int64_t index) const override { return flash_.contains(index); }
   Status Put(std::int64_t index, std::span<const std::byte> datum) override {
     SHOAL_CHECK_EQ(std::string(reinterpret_cast<const char*>(datum.data()), datum.size()),
@@ -205,17 +209,20 @@ class ToyCache final : public train::RecordCache {
     flash_.insert(index);
     return {};
   }
+  void Hold(std::span<const std::int64_t> /*indices*/) override {}
   std::vector<std::int64_t> Present() const override { return {flash_.begin(), flash_.end()}; }
 
  private:
   std::set<std::int64_t>& flash_;
   const std::int64_t records_;
+  const double rot_;
+  Random& random_;
 };
 
 class WorkerProgram final : public Program, private train::WorkerHost {
  public:
   WorkerProgram(const Surroundings& around, Witness& witness, std::set<std::int64_t>& flash)
-      : witness_(witness), flash_(flash) {
+      : witness_(witness), flash_(flash), random_(around.random) {
     train::WorkerNodeOptions options;
     options.head = kHead;
     options.head_address = "sim:1";
@@ -229,19 +236,26 @@ class WorkerProgram final : public Program, private train::WorkerHost {
  private:
   Result<std::shared_ptr<train::RecordCache>> OpenCache(const std::string& /*data_id*/,
                                                         std::int64_t records) override {
-    return std::shared_ptr<train::RecordCache>(std::make_shared<ToyCache>(flash_, records));
+    return std::shared_ptr<train::RecordCache>(
+        std::make_shared<ToyCache>(flash_, records, witness_.options.rot, random_));
   }
   Result<std::unique_ptr<train::Learner>> MakeLearner(
-      const wire::pb::TrainJob& /*job*/, std::shared_ptr<train::RecordCache> /*cache*/) override {
+      const wire::pb::TrainJob& /*job*/, std::shared_ptr<train::RecordCache> cache) override {
     return std::unique_ptr<train::Learner>(std::make_unique<ToyLearner>(
         witness_.options.operations_per_sample,
         [this](std::uint64_t branch, std::uint64_t updates, std::uint64_t fingerprint) {
           witness_.OnUpdate(branch, updates, fingerprint);
-        }));
+        },
+        [cache](std::int64_t record) {
+          data::Record out;
+          return cache->Read(record, out);
+        },
+        witness_.options.parts));
   }
 
   Witness& witness_;
   std::set<std::int64_t>& flash_;
+  Random& random_;
   std::unique_ptr<train::WorkerNode> node_;
 };
 

@@ -29,12 +29,14 @@ struct TrainRunOptions {
   bool shuffle = true;
   collective::AllReduceOptions reduce = {};
   bool measure_links = false;          // And what gradients are added up by follows from that.
+  std::size_t parts = 3;               // Of a step.
   double operations_per_sample = 1e9;  // Of a phone that does 80e9 a second.
   Duration duration = std::chrono::seconds(30);  // Of the phase in which things break.
   std::uint32_t slow_nodes = 0;                  // So many of them …
   double slow_factor = 3;                        // … take so many times as long.
   std::uint32_t liars = 0;                       // Beside the nodes: see train_liar.h.
   Duration liar_interval = std::chrono::milliseconds(50);
+  double rot = 0;           // How likely a record is lost on flash when it is read.
   bool newer_node = false;  // And one with a program of another version.
   LinkModel link{};
   Faults faults{};

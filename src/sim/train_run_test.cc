@@ -47,6 +47,26 @@ TEST(TrainRun, ASlowPhoneCostsLessThanATenth) {
   EXPECT_GT(slow.samples_per_second, 0.9 * ideal);
 }
 
+// Flash that loses records between two looks costs the time to send them again, and nobody.
+TEST(TrainRun, RecordsThatRotAreSentAgain) {
+  TrainRunOptions options{.seed = 4, .nodes = 3, .rot = 0.01};
+  std::string said;
+  const TrainRunResult result =
+      RunTraining(options, [&](std::string_view line) { said.append(line).append("\n"); });
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.steps, 60U);
+  EXPECT_EQ(result.returned, 0U);
+  EXPECT_EQ(said.find("is not here"), std::string::npos) << said;
+}
+
+// As a long period of local updates has: more than an executor queues.
+TEST(TrainRun, AStepMayHaveAnyNumberOfParts) {
+  TrainRunOptions options{.seed = 6, .nodes = 3, .steps = 3, .parts = 20'000};
+  const TrainRunResult result = RunTraining(options, nullptr);
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.steps, 3U);
+}
+
 // What they are is news, and the same whenever it is asked.
 TEST(TrainRun, LinksAreMeasuredWithinASecond) {
   TrainRunOptions options{.seed = 5, .nodes = 6, .measure_links = true};

@@ -39,8 +39,8 @@ Result<std::unique_ptr<Trainer>> Trainer::Create(TrainerSetup setup, const Train
   SHOAL_RETURN_IF_ERROR(trainer->BuildModels(chooser));
   SHOAL_RETURN_IF_ERROR(trainer->params_->Allocate(options.seed, true));
   if (options.unit > 0) {
-    SHOAL_ASSIGN_OR_RETURN(
-        trainer->exact_, nn::ExactSums::Make(*trainer->params_, trainer->def_.iter_size, parallel));
+    SHOAL_ASSIGN_OR_RETURN(trainer->exact_,
+                           nn::ExactSums::Make(*trainer->params_, trainer->Runs(), parallel));
   }
   SHOAL_ASSIGN_OR_RETURN(trainer->solver_,
                          nn::Solver::Make(trainer->def_, *trainer->params_, parallel));
@@ -67,7 +67,6 @@ Status Trainer::CutIntoUnits() {
   const std::int64_t batch = train_->Batch(options_.batch);
   SHOAL_RETURN_IF_ERROR(CheckUnit(options_.unit, batch));
   units_ = batch / options_.unit;
-  def_.iter_size *= units_;
   return {};
 }
 
@@ -123,7 +122,7 @@ Status Trainer::StartLoading() {
   if (feeding_) return {};
   feeding_ = true;
   if (!start_) {
-    const auto steps = static_cast<std::uint64_t>(iteration() * def_.iter_size);
+    const auto steps = static_cast<std::uint64_t>(iteration() * Runs());
     SHOAL_RETURN_IF_ERROR(train_->Start(train_->CursorsAfter(steps)));
     for (const auto& test : tests_) SHOAL_RETURN_IF_ERROR(test->Start({}));
     return {};
@@ -139,8 +138,8 @@ Status Trainer::Step() {
   SHOAL_RETURN_IF_ERROR(StartLoading());
   if (exact_) exact_->Clear();
   double sum = 0;
-  for (std::int64_t i = 0; i < def_.iter_size; ++i) {
-    auto number = static_cast<std::uint64_t>(iteration() * def_.iter_size + i);
+  for (std::int64_t i = 0; i < Runs(); ++i) {
+    auto number = static_cast<std::uint64_t>(iteration() * Runs() + i);
     if (exact_) number = UnitNumber(train_->feeds().front()->cursor());
     SHOAL_RETURN_IF_ERROR(train_->FillInputs());
     SHOAL_ASSIGN_OR_RETURN(const double loss, train_->net().Forward(number));
@@ -148,9 +147,9 @@ Status Trainer::Step() {
     if (exact_) exact_->Add(params_->gradients(), 0, params_->gradients().size());
     sum += loss;
   }
-  losses_.Add(sum / static_cast<double>(def_.iter_size));
+  losses_.Add(sum / static_cast<double>(Runs()));
   const std::span<const float> sums = exact_ ? exact_->sums() : params_->gradients();
-  solver_->Update(losses_.last(), sums);
+  solver_->Update(losses_.last(), sums, Runs());
   if (exact_) exact_->Follow(sums);
   return {};
 }

@@ -83,7 +83,7 @@ class Trainer {
   double smoothed_loss() const { return losses_.mean(); }
   std::int64_t batch() const { return train_->batch() * units_; }
   std::int64_t unit() const { return options_.unit; }
-  std::int64_t images_per_step() const { return train_->batch() * solver_def().iter_size; }
+  std::int64_t images_per_step() const { return batch() * solver_def().iter_size; }
 
   Model& train_model() { return *train_; }
   const std::vector<std::unique_ptr<Model>>& test_models() const { return tests_; }
@@ -106,10 +106,13 @@ class Trainer {
       : options_(options), parallel_(parallel), params_(std::make_unique<nn::ParamStore>()) {}
 
   Status OpenModels(TrainerSetup& setup, const ReadFile& read);
-  // Makes the solver's batches units of options_.unit images, and more of them.
+  // Makes the network's batches units of options_.unit images.
   Status CutIntoUnits();
   Status BuildModels(nn::ConvChooser& chooser);
   Status BuildTrain(std::size_t bytes_max, nn::ConvChooser& chooser);
+
+  // Times that the network runs for an update.
+  std::int64_t Runs() const { return def_.iter_size * units_; }
 
   TrainerOptions options_;
   Parallel& parallel_;

@@ -10,11 +10,22 @@ from cluster_run import Folder
 
 STEPS = 100
 IMAGES = 640
+TESTS = 6
 
 
 def mean(losses, first, last):
     chosen = [loss for iteration, loss in losses.items() if first <= iteration <= last]
     return sum(chosen) / len(chosen)
+
+
+def check_tested(folder, prefix):
+    """What the run says of its last weights is what the file that it has written gives."""
+    said = next(entry["outputs"] for entry in map(json.loads, (folder.path / f"{prefix}.log.jsonl").open())
+                if "outputs" in entry)
+    saved = json.loads(folder.run("test", "--net", "net.prototxt", "--json", "--weights",
+                                  f"{prefix}_iter_{STEPS}.caffemodel", "--iterations", str(TESTS)))
+    if any(abs(saved["outputs"][name] - value) > 1e-4 for name, value in said.items()):
+        sys.exit(f"{prefix}: was tested with {said}, saved is what gives {saved['outputs']}")
 
 
 def main():
@@ -28,9 +39,19 @@ def main():
     print(f"of two, one of which is slow: {shares}")
     if any(len(share) != 2 or share[0] < 5 for share in shares):
         sys.exit("the slow one was left out")
+    folder.run("init", "--dir", "home")
+    for what in (("--batch-per-device", "4"), ("--mode", "easgd", "--period", "2")):
+        said = folder.run("train", "--solver", "slow.prototxt", "--cluster", "--dir", "home",
+                          "--listen", "127.0.0.1:0", "--enrol", "127.0.0.1:0", *what, fails=True)
+        if "needs --first" not in said:
+            sys.exit(f"{what[0]} without a number of devices: {said}")
     for mode, workers in (("local", 3), ("easgd", 2)):
         def train(prefix, *more):
-            return folder.run("train", "--solver", folder.solver(prefix, STEPS), "--batch", "24",
+            solver = folder.solver(prefix, STEPS)
+            with (folder.path / solver).open("a") as file:
+                file.write(f"test_iter: {TESTS}\ntest_interval: {STEPS}\n"
+                           "test_initialization: false\n")
+            return folder.run("train", "--solver", solver, "--batch", "24",
                               "--workers", str(workers), "--dir", "cluster", "--mode", mode,
                               "--period", "5", "--threads", "1", *more)
 
@@ -40,6 +61,7 @@ def main():
         print(f"{mode}: loss {first:.3f} in the first ten iterations, {last:.3f} in the last twenty")
         if sorted(losses) != list(range(5, STEPS + 1, 5)):
             sys.exit(f"not every fifth iteration is in the log: {sorted(losses)}")
+        check_tested(folder, mode)
         if not last < 0.8 * first:
             sys.exit("it learns nothing")
         half = mode + "_half"

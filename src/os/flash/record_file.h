@@ -54,6 +54,8 @@ class RecordFile final : public train::RecordCache {
   bool Has(std::int64_t index) const override SHOAL_EXCLUDES(mutex_);
   // After a failure to write, which is told once, all that comes is kept in memory only.
   Status Put(std::int64_t index, std::span<const std::byte> datum) override SHOAL_EXCLUDES(mutex_);
+  // What is on flash is never forgotten to make room.
+  void Hold(std::span<const std::int64_t> indices) override { memory_.Hold(indices); }
   std::vector<std::int64_t> Present() const override SHOAL_EXCLUDES(mutex_);
   Status Read(std::int64_t index, data::Record& out) const override SHOAL_EXCLUDES(mutex_);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "train/cluster/record_bits.h"
 #include "train/cluster/revision.h"
 #include "train/cluster/step_report.h"
 #include "wire/enrol.h"
@@ -36,7 +37,7 @@ Chief::Chief(const Seams& seams, ChiefOptions options, Keeper& keeper, ReadRecor
       keeper_(keeper),
       items_(seams.network, options_.job.SerializeAsString(),
              static_cast<std::int64_t>(options_.job.records()), std::move(read)),
-      crew_(options_.shape),
+      crew_(options_.shape, options_.local_minute),
       dealer_(options_.pool, options_.job),
       workers_first_(options_.workers_first),
       links_(seams.clock, crew_,
@@ -115,7 +116,7 @@ void Chief::OnControl(NodeId from, const Frame& frame) {
   }
   if (crew_.Find(from) == nullptr) return;
   if (message->has_telemetry()) {
-    crew_.OnTelemetry(from, message->telemetry());
+    crew_.OnTelemetry(from, message->telemetry(), seams_.clock.Now());
     return Next();  // It may be the first that can work again.
   }
   if (message->has_train()) OnTrain(from, message->train());
@@ -142,6 +143,7 @@ void Chief::OnReady(NodeId from, const wire::pb::TrainReady& ready) {
   if (!ready.problem().empty()) return OnUnfit(from, Shown(ready.problem()));
   const Status status = crew_.OnReady(from, ready);
   if (!status.ok()) return OnUnfit(from, std::string(status.message()));
+  dealer_.Note(from, ReadRecordBits(ready.records()));
   Say(fmt::format("{} is ready", crew_.NameOf(from)));
   Next();
 }

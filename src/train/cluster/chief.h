@@ -50,6 +50,7 @@ struct ChiefOptions {
   std::size_t workers_first = 1;  // Begins when so many are ready.
   bool nobody_else = false;       // They must all be able to: else it ends before it begins.
   ReduceWish reduce = {};
+  std::function<int()> local_minute = {};             // For the hours that owners wish; see Crew.
   std::function<void(const std::string&)> news = {};  // Lines for the operator; may be empty.
 };
 

@@ -13,6 +13,15 @@ constexpr double kWattsMax = 100'000;
 constexpr Duration kBan = std::chrono::seconds(30);
 constexpr unsigned kBanDoublesMax = 4;
 
+WorkRules ReadWishes(const wire::pb::Wishes& wishes) {
+  WorkRules rules{.only_charging = wishes.only_charging()};
+  if (wishes.hours_begin() <= kMinutesPerDay && wishes.hours_end() <= kMinutesPerDay) {
+    rules.hours =
+        DayHours{static_cast<int>(wishes.hours_begin()), static_cast<int>(wishes.hours_end())};
+  }
+  return rules;
+}
+
 }  // namespace
 
 Mate& Crew::Add(NodeId node, const wire::pb::NodeHello& hello) {
@@ -20,6 +29,7 @@ Mate& Crew::Add(NodeId node, const wire::pb::NodeHello& hello) {
   mate = {};
   if (wire::IsPlainText(hello.name())) mate.name = hello.name();
   mate.address = hello.address();
+  mate.wishes = ReadWishes(hello.wishes());
   return mate;
 }
 
@@ -53,22 +63,44 @@ Status Crew::OnReady(NodeId node, const wire::pb::TrainReady& ready) {
   return {};
 }
 
-void Crew::OnTelemetry(NodeId node, const wire::pb::Telemetry& telemetry) {
+void Crew::OnTelemetry(NodeId node, const wire::pb::Telemetry& telemetry, Instant now) {
   Mate* mate = Find(node);
   if (mate == nullptr) return;
   Condition condition;
   if (telemetry.has_battery_level()) condition.battery_level = telemetry.battery_level();
-  if (telemetry.has_battery_amperes()) condition.charging = telemetry.battery_amperes() >= 0;
+  if (telemetry.has_charging()) {
+    condition.charging = telemetry.charging();
+  } else if (telemetry.has_battery_amperes()) {
+    condition.charging = telemetry.battery_amperes() >= 0;
+  }
   if (telemetry.has_battery_celsius()) condition.battery_celsius = telemetry.battery_celsius();
+  conduct_[node].heat.Update(condition.battery_celsius, now);
+  mate->charging = condition.charging;
+  mate->off_charger.Update(
+      condition.charging.value_or(false) ? Latch::Seen::kEnd : Latch::Seen::kBegin,
+      now - mate->told_at);
+  mate->told_at = now;
   mate->factor = WorkFactor(condition, mate->factor);
   mate->watts.reset();
   if (telemetry.watts() > 0 && telemetry.watts() <= kWattsMax) mate->watts = telemetry.watts();
   mate->watts_estimated = telemetry.watts_estimated();
 }
 
+double Crew::FactorOf(NodeId node, const Mate& mate, std::optional<int> minute) const {
+  const auto conduct = conduct_.find(node);
+  if (conduct != conduct_.end() && conduct->second.heat.hot()) return 0;
+  const WorkRules& wishes = mate.wishes;
+  // What does not say whether it charges does not.
+  const bool charging = mate.charging.value_or(false) && !mate.off_charger.on();
+  if (wishes.only_charging.value_or(false) && !charging) return 0;
+  if (minute && wishes.hours && !wishes.hours->Contains(*minute)) return 0;
+  return mate.factor;
+}
+
 Result<std::map<NodeId, std::int64_t>> Crew::Deal(std::int64_t batch, Instant now) {
   // A learner cuts what does not fit at once into pieces: memory is no limit here.
   constexpr std::int64_t kSamplesMax = std::int64_t{1} << 40U;
+  const std::optional<int> minute = local_minute_ ? std::optional(local_minute_()) : std::nullopt;
   std::vector<Device> devices;
   for (const auto& [node, mate] : mates_) {
     const bool able = mate.state == Mate::State::kReady || mate.state == Mate::State::kInStep;
@@ -78,7 +110,7 @@ Result<std::map<NodeId, std::int64_t>> Crew::Deal(std::int64_t batch, Instant no
     devices.push_back({.node = node,
                        .seconds_per_image = mate.speed.seconds_per_image(),
                        .samples_max = kSamplesMax,
-                       .factor = mate.factor});
+                       .factor = FactorOf(node, mate, minute)});
   }
   SHOAL_ASSIGN_OR_RETURN(shares_, RedealShares(shares_, devices, batch));
   std::map<NodeId, std::int64_t> result;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,9 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/heat_guard.h"
+#include "base/latch.h"
 #include "base/node_id.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "base/work_rules.h"
 #include "train/cluster/learner_shape.h"
 #include "train/cluster/shares.h"
 #include "wire/control.h"
@@ -35,15 +39,21 @@ struct Mate {
   std::string problem;
   std::int64_t samples_max = 0;
   SpeedEstimate speed;
-  double factor = 1;  // WorkFactor of what it told of its battery.
+  double factor = 1;      // WorkFactor of what it told of its battery.
+  WorkRules wishes = {};  // Its owner's.
+  std::optional<bool> charging = {};
+  Latch off_charger{std::chrono::minutes(1)};  // Plugs wobble.
+  Instant told_at = {};                        // Of its battery.
   std::optional<double> watts = {};
   bool watts_estimated = false;
 };
 
 class Crew {
  public:
-  // `shape`: of everybody's learner.
-  explicit Crew(LearnerShape shape) : shape_(std::move(shape)) {}
+  // `shape`: of everybody's learner. `local_minute`: of the day, where the head is; empty: hours do
+  // not count.
+  explicit Crew(LearnerShape shape, std::function<int()> local_minute = nullptr)
+      : shape_(std::move(shape)), local_minute_(std::move(local_minute)) {}
 
   // Says hello, or says it again.
   Mate& Add(NodeId node, const wire::pb::NodeHello& hello);
@@ -58,9 +68,10 @@ class Crew {
   // Floats of each bucket of everybody's learner.
   const std::vector<std::uint64_t>& buckets() const { return shape_.buckets; }
 
-  void OnTelemetry(NodeId node, const wire::pb::Telemetry& telemetry);
+  void OnTelemetry(NodeId node, const wire::pb::Telemetry& telemetry, Instant now);
 
-  // Of all that could work now, how much of `batch` each gets; 0: it rests. Remembers it.
+  // Of all that could work now, how much of `batch` each gets; 0: it rests, because of its battery,
+  // its heat or its owner's wishes. Remembers it.
   // kUnavailable: nobody could.
   Result<std::map<NodeId, std::int64_t>> Deal(std::int64_t batch, Instant now);
 
@@ -82,9 +93,13 @@ class Crew {
     Instant banned_until{};
     unsigned bans = 0;
     std::set<NodeId> quarrels = {};  // Whom it accused, and who accused it.
+    HeatGuard heat = {};             // As the node itself judges.
   };
 
+  double FactorOf(NodeId node, const Mate& mate, std::optional<int> minute) const;
+
   const LearnerShape shape_;
+  const std::function<int()> local_minute_;
   std::map<NodeId, Mate> mates_;
   std::map<NodeId, Conduct> conduct_;
   std::vector<Share> shares_;  // As they were dealt last.

@@ -16,8 +16,9 @@ class ExactLearnerTest : public LearnerTesting {
  protected:
   std::string NetText() const override { return TinyNet(database_); }
 
-  std::unique_ptr<NetLearner> ExactLearner(std::uint64_t worker) {
-    NetLearnerSetup setup = NewSetup();
+  std::unique_ptr<NetLearner> ExactLearner(std::uint64_t worker,
+                                           const nn::SolverDef& solver = kLearnerSgd) {
+    NetLearnerSetup setup = NewSetup(solver);
     setup.unit = kUnit;
     setup.batch = 8;
     setup.worker_seed = worker;
@@ -74,6 +75,33 @@ TEST_F(ExactLearnerTest, AnySharingGivesTheBitsOfOneTrainer) {
     ExpectSameParams(trainer->params(), alone[0]->params());
     ExpectSameParams(trainer->params(), two[1]->params());
     ExpectSameParams(trainer->params(), three[2]->params());
+  }
+}
+
+// Samples do not see each other: units make no difference but rounding.
+class PlainExactTest : public ExactLearnerTest {
+ protected:
+  std::string NetText() const override { return PlainNet(database_); }
+};
+
+// Units are not micro-batches: what is clipped is what one process without --exact clips.
+TEST_F(PlainExactTest, ClipsAsWithoutUnits) {
+  nn::SolverDef solver = kLearnerSgd;
+  solver.clip_gradients = 0.5F;
+  const auto plain = Make(solver, {});
+  const auto exact = Make(solver, {.unit = kUnit});
+  Learners learners;
+  learners.push_back(ExactLearner(1, solver));
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    Steps(1, *plain);
+    Steps(1, *exact);
+    Step(learners, {{0, 1, 2, 3}}, step);
+  }
+  ExpectSameParams(exact->params(), learners[0]->params());
+  for (std::size_t i = 0; i < plain->params().size(); ++i) {
+    const nn::ParamId id{i};
+    if (!plain->params()[id].learnable()) continue;
+    ExpectNear(plain->params().value(id), exact->params().value(id), 1e-4);
   }
 }
 

@@ -15,8 +15,10 @@ void GroupPlanner::Write(std::uint64_t epoch, ChiefRound& round, wire::pb::Train
       static_cast<std::uint32_t>(wish_.algorithm.value_or(collective::Algorithm::kRing)));
   out.set_piece_elements(wish_.pieces.elements);
   out.set_pieces_ahead(wish_.pieces.ahead);
-  out.set_wire(static_cast<std::uint32_t>(wish_.wire));
-  if (round.kind == wire::pb::TrainRound::STEP) {
+  // Statistics are of very different sizes: one power of two for all would lose the small ones.
+  const bool step = round.kind == wire::pb::TrainRound::STEP;
+  out.set_wire(static_cast<std::uint32_t>(step ? wish_.wire : collective::WireType::kF32));
+  if (step) {
     const ReducePlan& plan = PlanOf(round.group);
     round.group = plan.members;
     for (const auto& ranks : plan.switches) {

@@ -16,6 +16,7 @@ void ItemFetcher::Start(const std::string& job) {
   job_ = job;
   job_asked_ = false;
   asked_.clear();
+  needed_.clear();
   bytes_.clear();
 }
 
@@ -27,7 +28,13 @@ void ItemFetcher::AskForJob() {
   (void)network_.Send(head_, Traffic::kControl, wire::Encode(message)).ok();
 }
 
-std::set<std::int64_t> ItemFetcher::Want(std::span<const std::int64_t> indices) {
+std::set<std::int64_t> ItemFetcher::Need(std::span<const std::int64_t> indices) {
+  needed_ = {indices.begin(), indices.end()};
+  cache_->Hold(indices);
+  return Ask(indices);
+}
+
+std::set<std::int64_t> ItemFetcher::Ask(std::span<const std::int64_t> indices) {
   std::set<std::int64_t> missing;
   wire::pb::ToHead message;
   wire::pb::TrainAsk& ask = *message.mutable_train()->mutable_ask();
@@ -72,9 +79,13 @@ Result<ItemFetcher::Arrival> ItemFetcher::OnPiece(const wire::ItemPiece& piece) 
   // What does not fit the flash is kept in memory, and asked for again after a restart.
   const Status kept = cache_->Put(index, std::as_bytes(std::span(bytes_)));
   bytes_.clear();
-  if (!cache_->Has(index)) return kept.ok() ? Status(Code::kResourceExhausted, "no room") : kept;
-  arrival.record = index;
-  return arrival;
+  if (cache_->Has(index)) {
+    arrival.record = index;
+    return arrival;
+  }
+  // What was only fetched ahead is asked for again when it is needed.
+  if (!needed_.contains(index) && kept.code() == Code::kResourceExhausted) return arrival;
+  return kept.ok() ? Status(Code::kResourceExhausted, "no room") : kept;
 }
 
 }  // namespace shoal::train

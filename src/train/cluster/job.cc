@@ -15,14 +15,11 @@ std::int64_t PeriodOf(const wire::pb::TrainJob& job) {
 
 Status ChangeSolver(const wire::pb::TrainJob& job, nn::SolverDef& solver) {
   if (job.max_iter() > 0) solver.max_iter = static_cast<std::int64_t>(job.max_iter());
-  SHOAL_RETURN_IF_ERROR(
-      nn::ApplyLargeBatch({.scaled_from = static_cast<std::int64_t>(job.scaled_from()),
-                           .warmup = static_cast<std::int64_t>(job.warmup()),
-                           .lars = job.lars(),
-                           .momentum_correction = job.momentum_correction()},
-                          static_cast<std::int64_t>(job.batch()) / PeriodOf(job), solver));
-  solver.iter_size = 1;  // A step has all samples of an update.
-  return {};
+  return nn::ApplyLargeBatch({.scaled_from = static_cast<std::int64_t>(job.scaled_from()),
+                              .warmup = static_cast<std::int64_t>(job.warmup()),
+                              .lars = job.lars(),
+                              .momentum_correction = job.momentum_correction()},
+                             static_cast<std::int64_t>(job.batch()) / PeriodOf(job), solver);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 
 namespace shoal::train {
 
-// Of all workers in a step.
-inline constexpr std::int64_t kStepSamplesMax = std::int64_t{1} << 24U;
+// Of all workers in a step, or of one.
+inline constexpr std::int64_t kStepSamplesMax = std::int64_t{1} << 20U;
 
 // kInvalidArgument, kCorruption: as the files' readers say it; or options that make no sense.
 Result<NetLearnerSetup> ReadJob(const wire::pb::TrainJob& job);

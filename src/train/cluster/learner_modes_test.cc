@@ -106,6 +106,13 @@ TEST_F(LearnerModesTest, ElasticAveragingFollowsItsFormulas) {
     EXPECT_TRUE(Same(learners[0]->state()[2], learners[1]->state()[2]));
     EXPECT_FALSE(Same(learners[0]->state()[0], learners[1]->state()[0]));
   }
+  // What is tested and saved is what they agree on.
+  const std::vector<float> own(learners[0]->params().values().begin(),
+                               learners[0]->params().values().end());
+  for (const auto& learner : learners) learner->ExchangeWeights();
+  EXPECT_TRUE(Same(learners[0]->params().values(), learners[1]->params().values()));
+  learners[0]->ExchangeWeights();
+  EXPECT_TRUE(Same(learners[0]->params().values(), own));
 }
 
 TEST_F(LearnerModesTest, AStepThatWasNotAppliedDidNotHappen) {

@@ -36,12 +36,26 @@ Status MemoryRecordCache::Put(std::int64_t index, std::span<const std::byte> dat
   oldest_.push_back(index);
   bytes_ += datum.size();
   while (bytes_ > bytes_max_) {
-    const auto first = kept_.find(oldest_.front());
-    bytes_ -= first->second->size();
-    kept_.erase(first);
-    oldest_.pop_front();
+    // The last is the new one: if nothing else may go, it does.
+    auto oldest = oldest_.begin();
+    while (held_.contains(*oldest) && oldest + 1 != oldest_.end()) ++oldest;
+    const auto goes = kept_.find(*oldest);
+    const bool itself = *oldest == index;
+    bytes_ -= goes->second->size();
+    kept_.erase(goes);
+    oldest_.erase(oldest);
+    if (itself) {
+      return Status(Code::kResourceExhausted,
+                    NameOf(index) + " has " + std::to_string(datum.size()) +
+                        " bytes: there is no room for it beside those that are needed");
+    }
   }
   return {};
+}
+
+void MemoryRecordCache::Hold(std::span<const std::int64_t> indices) {
+  const MutexLock lock(mutex_);
+  held_ = {indices.begin(), indices.end()};
 }
 
 std::vector<std::int64_t> MemoryRecordCache::Present() const {

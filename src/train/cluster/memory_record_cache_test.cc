@@ -54,5 +54,21 @@ TEST(MemoryRecordCache, ForgetsTheOldest) {
   EXPECT_EQ(cache.Present(), (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
 }
 
+TEST(MemoryRecordCache, NeverForgetsWhatAStepReads) {
+  const std::string datum = MakeDatum(1);
+  MemoryRecordCache cache(100, 3 * datum.size(), data::Colors::kAsStored);
+  const std::vector<std::int64_t> step = {0, 1};
+  cache.Hold(step);
+  for (std::int64_t i = 0; i < 20; ++i) ASSERT_TRUE(cache.Put(i, BytesOf(datum)).ok());
+  EXPECT_EQ(cache.Present(), (std::vector<std::int64_t>{0, 1, 19}));
+  const std::vector<std::int64_t> large = {0, 1, 19, 20};
+  cache.Hold(large);
+  EXPECT_EQ(cache.Put(20, BytesOf(datum)).code(), Code::kResourceExhausted);
+  EXPECT_EQ(cache.Present(), (std::vector<std::int64_t>{0, 1, 19}));
+  cache.Hold({});
+  ASSERT_TRUE(cache.Put(20, BytesOf(datum)).ok());
+  EXPECT_EQ(cache.Present(), (std::vector<std::int64_t>{1, 19, 20}));
+}
+
 }  // namespace
 }  // namespace shoal::train

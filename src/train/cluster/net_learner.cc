@@ -32,13 +32,12 @@ std::size_t PiecesOf(std::size_t samples, std::int64_t samples_max) {
   return (samples + max - 1) / max;
 }
 
-// Parameters, gradients, sums and what solver and rule keep.
+}  // namespace
+
 std::size_t ParamCopies(const nn::SolverDef& solver, LearnerMode mode, bool exact) {
   const bool two = solver.kind == nn::SolverKind::kAdam || solver.kind == nn::SolverKind::kAdaDelta;
   return 4 + (two ? 1 : 0) + (mode == LearnerMode::kSync ? 0 : 1) + (exact ? 1 : 0);
 }
-
-}  // namespace
 
 NetLearner::NetLearner(const NetLearnerSetup& setup, nn::ConvChooser& chooser, Parallel& parallel)
     : rule_(setup.rule),
@@ -66,9 +65,8 @@ Result<std::unique_ptr<NetLearner>> NetLearner::Make(
   SHOAL_RETURN_IF_ERROR(learner->OpenModel(setup, std::move(source), read));
   SHOAL_RETURN_IF_ERROR(learner->MakePool(setup));
   SHOAL_RETURN_IF_ERROR(learner->PlanStep(setup));
-  nn::SolverDef solver = setup.solver;
-  solver.iter_size = 1;
-  SHOAL_ASSIGN_OR_RETURN(learner->solver_, nn::Solver::Make(solver, *learner->params_, parallel));
+  SHOAL_ASSIGN_OR_RETURN(learner->solver_,
+                         nn::Solver::Make(setup.solver, *learner->params_, parallel));
   if (!learner->sync()) learner->common_.emplace(learner->plan_, *learner->params_, parallel);
   return learner;
 }
@@ -259,7 +257,7 @@ Status NetLearner::RunUpdate(std::size_t slice) {
   SHOAL_RETURN_IF_ERROR(RunForward(slice));
   net_->net->BackwardSteps(0, net_->net->backward_steps(), LastOptions());
   // All workers must fall to a lower rate together: what they know in common is the last loss.
-  solver_->Update(losses_.empty() ? kNoLoss : losses_.last());
+  solver_->Update(losses_.empty() ? kNoLoss : losses_.last(), params_->gradients(), 1);
   if (slice + 1 == slices()) common_->WriteDrift();
   return {};
 }

@@ -3,9 +3,10 @@
 // business: a cluster sees the same images as one process with the same seed does.
 //
 // What a step is depends on the rule:
-//   kSync     the gradient of the mean loss over all samples; then one update. iter_size means
-//             nothing here: a step is all samples of an update, however many fit a device. With
-//             exact sums, the same bits however the samples are shared out.
+//   kSync     the gradient of the mean loss over all samples; then one update. A step is all
+//   samples
+//             of an update, however many fit a device: iter_size is only what clipping counts with.
+//             With exact sums, the same bits however the samples are shared out.
 //   kLocal    `period` updates of its own on as many slices of the samples; then workers average
 //   kElastic  what they have (common_weights.h has the formulas). Momentum stays each worker's.
 //
@@ -70,6 +71,10 @@ struct NetLearnerSetup {
   std::optional<data::ImageShape> image = {};
 };
 
+// Arrays as large as all parameters that a learner has: those, gradients, sums, and what solver and
+// rule keep.
+std::size_t ParamCopies(const nn::SolverDef& solver, LearnerMode mode, bool exact);
+
 class NetLearner final : public Learner {
  public:
   // Builds the network and fills the parameters by their fillers. `read` is for a mean file;
@@ -110,6 +115,8 @@ class NetLearner final : public Learner {
   // a sidecar to which others add where the data stand.
   Sidecar MakeSidecar() const;
   std::string WeightsBytes();
+  // params() holds what WeightsBytes says instead of what this worker has, or again what it has.
+  void ExchangeWeights();
   std::string StateBytes(const std::string& learned_net);
   // Load the weights first. kInvalidArgument: the state is of another network or solver.
   Status Resume(std::string_view file, const caffe::SolverStateFile& state,

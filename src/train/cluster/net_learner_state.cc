@@ -85,10 +85,14 @@ Status NetLearner::LoadWeights(std::string_view file, std::string_view bytes) {
 }
 
 std::string NetLearner::WeightsBytes() {
-  if (common_) common_->Exchange();
+  ExchangeWeights();
   std::string bytes = caffe::WriteWeights(ExportWeights(model_->def(), *params_));
-  if (common_) common_->Exchange();
+  ExchangeWeights();
   return bytes;
+}
+
+void NetLearner::ExchangeWeights() {
+  if (common_) common_->Exchange();
 }
 
 std::string NetLearner::StateBytes(const std::string& learned_net) {

@@ -11,14 +11,15 @@ namespace {
 
 class NetLearnerTest : public LearnerTesting {
  protected:
-  // Six steps of learners with these shares of 8 samples, beside a Trainer.
+  // Six steps of learners with these shares of 8 samples, times iter_size, beside a Trainer.
   void ExpectStepsOfTheWhole(const nn::SolverDef& solver, const std::vector<std::size_t>& shares) {
     const auto trainer = Make(solver);
     Learners learners;
     for (std::size_t i = 0; i < shares.size(); ++i) learners.push_back(Learner(NewSetup(solver)));
     for (std::uint64_t step = 0; step < 6; ++step) {
       Steps(1, *trainer);
-      const double loss = Step(learners, shares, step);
+      const double loss =
+          Step(learners, shares, step, 8 * static_cast<std::size_t>(solver.iter_size));
       EXPECT_NEAR(loss, trainer->loss(), 1e-6 * trainer->loss());
       for (const auto& learner : learners) {
         ExpectNear(trainer->params().values(), learner->params().values(), 1e-6);
@@ -61,6 +62,8 @@ TEST_F(NetLearnerTest, ClippingAndOtherSolversSeeTheSum) {
   solver.kind = nn::SolverKind::kNesterov;
   solver.clip_gradients = 0.5F;
   ExpectStepsOfTheWhole(solver, {3, 5});
+  solver.iter_size = 2;
+  ExpectStepsOfTheWhole(solver, {9, 7});
 }
 
 TEST_F(NetLearnerTest, AShareMayChangeFromStepToStep) {

@@ -16,7 +16,7 @@ namespace shoal::train {
 class RecordCache : public data::RecordSource {
  public:
   // False, too, for what is not of the data set. True: Read will work, unless room is made for
-  // others meanwhile or flash loses bits.
+  // others meanwhile (see Hold) or flash loses bits.
   virtual bool Has(std::int64_t index) const = 0;
 
   // Keeps a record: a Datum (data/datum.h), serialised, as it is in an LMDB. What is there already
@@ -24,8 +24,11 @@ class RecordCache : public data::RecordSource {
   // says why it will not survive the process, and Has whether it is there until then.
   virtual Status Put(std::int64_t index, std::span<const std::byte> datum) = 0;
 
-  // What it has, in order; for the head, when a worker joins. A few may turn out to be damaged when
-  // they are asked for.
+  // What is read next, here or still to come: others get no room at its cost. Until the next call.
+  virtual void Hold(std::span<const std::int64_t> indices) = 0;
+
+  // What it has, in order; for the head, when a worker is ready. A few may turn out to be damaged
+  // when they are asked for.
   virtual std::vector<std::int64_t> Present() const = 0;
 
   // As data::RecordSource::Read, for any index. kNotFound: it is not here.

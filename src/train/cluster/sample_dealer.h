@@ -38,6 +38,10 @@ class SampleDealer {
   // They are trained, or the worker that had them is lost.
   void Commit(std::span<const Sample> samples) { pool_.Commit(samples); }
   void GiveBack(std::span<const Sample> samples) { pool_.GiveBack(samples); }
+  // The worker says that it has these records.
+  void Note(NodeId worker, std::span<const std::int64_t> records) {
+    holders_.Note(worker, records);
+  }
   // The worker's records are not there any more.
   void Forget(NodeId worker) { holders_.Forget(worker); }
 

@@ -41,6 +41,16 @@ TEST(SampleDealerTest, SharesAreUnitsAndTheNextStepIsAnnounced) {
   EXPECT_EQ(second.samples, first.next) << "whoever fetched a record gets it";
 }
 
+TEST(SampleDealerTest, WhoHasRecordsGetsThem) {
+  SampleDealer dealer = Dealer();
+  dealer.Note(kWorkers[0], std::array<std::int64_t, 4>{4, 5, 6, 7});
+  dealer.Note(kWorkers[1], std::array<std::int64_t, 5>{0, 1, 2, 3, 1000});
+  const std::array<std::int64_t, 2> shares = {2, 2};
+  const SampleDealer::Step step = dealer.Deal(shares, kWorkers);
+  EXPECT_EQ(step.samples.at(kWorkers[0]).front().index, 4);
+  EXPECT_EQ(step.samples.at(kWorkers[1]).front().index, 0);
+}
+
 TEST(SampleDealerTest, WhatIsGivenBackIsDealtOutFirst) {
   SampleDealer dealer = Dealer();
   const std::array<std::int64_t, 2> shares = {2, 2};

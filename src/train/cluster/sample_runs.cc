@@ -1,13 +1,9 @@
 #include "train/cluster/sample_runs.h"
 
 #include "data/sample_order.h"
+#include "train/cluster/job.h"
 
 namespace shoal::train {
-namespace {
-
-constexpr std::size_t kSamplesMax = std::size_t{1} << 20U;
-
-}  // namespace
 
 Result<std::vector<Sample>> ReadSamples(
     const google::protobuf::RepeatedPtrField<wire::pb::SampleRun>& runs,
@@ -17,7 +13,7 @@ Result<std::vector<Sample>> ReadSamples(
   std::vector<Sample> samples;
   for (const wire::pb::SampleRun& run : runs) {
     if (run.position() >= job.records() || run.count() > job.records() - run.position() ||
-        run.count() > kSamplesMax - samples.size()) {
+        run.count() > static_cast<std::size_t>(kStepSamplesMax) - samples.size()) {
       return Status(Code::kInvalidArgument, "a round with a bad run of samples");
     }
     for (std::uint64_t i = 0; i < run.count(); ++i) {

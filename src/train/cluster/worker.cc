@@ -10,6 +10,10 @@ namespace shoal::train {
 namespace {
 
 constexpr Duration kWatchInterval = std::chrono::seconds(15);
+// In one round. Flash that loses more than that is broken.
+constexpr std::size_t kLossesMax = 8;
+// Parts that wait at a time: enough to compute while the loop is busy, however many there are.
+constexpr std::size_t kPartsAhead = 16;
 
 }  // namespace
 
@@ -23,7 +27,7 @@ Worker::Worker(const Seams& seams, WorkerOptions options, WorkerHost& host)
             // Rounds without jobs wait for those of others.
             .on_idle =
                 [this] {
-                  if (round_ && !round_->started) StartRound();
+                  if (round_ && round_->jobs == nullptr) StartRound();
                 }}),
       neighbours_(seams.clock, seams.network) {
   Watch();
@@ -103,8 +107,8 @@ void Worker::OnRound(const wire::pb::TrainRound& message) {
   }
   round_->heard = seams_.clock.Now();
   JoinGroup();
-  WantRecords(message);
   StartRound();
+  Prefetch(message);
 }
 
 void Worker::Watch() {
@@ -126,7 +130,7 @@ void Worker::ApplyCommitted(const wire::pb::TrainRound& message) {
             learner.Apply(loss, samples);
             return Status();
           },
-          [] {});
+          [](const Status&) {});
       break;
     case wire::pb::TrainRound::AVERAGE:
       job_.learner().WriteStatistics(round_->averages);
@@ -150,21 +154,22 @@ void Worker::JoinGroup() {
   DialGroup();
 }
 
-void Worker::WantRecords(const wire::pb::TrainRound& message) {
-  if (round_->kind != wire::pb::TrainRound::STEP) return;
-  if (!round_->started) round_->missing = job_.Want(round_->samples);
+void Worker::Prefetch(const wire::pb::TrainRound& message) {
+  if (message.kind() != wire::pb::TrainRound::STEP) return;
   const Result<std::vector<Sample>> next = ReadSamples(message.next(), job_.job());
-  if (next.ok()) (void)job_.Want(*next);
+  if (next.ok()) job_.Prefetch(*next);
 }
 
 void Worker::StartRound() {
   if (!round_) return;
   if (!round_->rank) return MaybeDone();
   if (round_->kind == wire::pb::TrainRound::STEP) {
-    if (round_->started) return ReduceReady();
-    if (!round_->missing.empty()) return;
+    if (round_->jobs != nullptr) return ReduceReady();
     if (round_->samples.empty()) return TellTrouble(NodeId{0}, "got no samples");
-    return Compute();
+    // Also when all have come: what was here at first may be gone by then.
+    round_->missing = job_.Need(round_->samples);
+    if (round_->missing.empty()) Compute();
+    return;
   }
   // The other two read and write what jobs work on.
   if (!job_.idle()) return;
@@ -174,35 +179,58 @@ void Worker::StartRound() {
 }
 
 void Worker::Compute() {
-  round_->started = true;
-  const std::uint64_t number = round_->number;
+  round_->jobs = std::make_shared<WorkerRound::Jobs>();
   round_->times.samples = static_cast<std::int64_t>(round_->samples.size());
   round_->times.load.begin = round_->SinceTold(seams_.clock.Now());
-  const Learner& learner = job_.learner();
-  job_.Submit(
-      number, {},
+  round_->parts_submitted = 0;
+  Submit(
+      {},
       [step = round_->step, samples = round_->samples](Learner& running) {
         return running.Begin(step, samples);
       },
-      [this, number] {
-        if (!round_ || round_->number != number) return;
-        round_->times.load.end = round_->SinceTold(seams_.clock.Now());
-      });
-  for (std::size_t part = 0; part < learner.parts(); ++part) {
-    job_.Submit(
-        number, learner.PartWork(part, round_->samples.size()),
-        [part](Learner& running) { return running.ComputePart(part); },
-        [this, number, part] { OnPartDone(number, part + 1); });
-  }
+      [this] { round_->times.load.end = round_->SinceTold(seams_.clock.Now()); });
+  for (std::size_t i = 0; i < kPartsAhead; ++i) SubmitPart();
 }
 
-void Worker::OnPartDone(std::uint64_t number, std::size_t parts) {
-  if (!round_ || round_->number != number) return;
-  if (!job_.status().ok()) return TellTrouble(NodeId{0}, job_.status().ToString());
-  round_->parts_done = parts;
-  std::vector<Interval>& compute = round_->times.compute;
-  const double begin = compute.empty() ? round_->times.load.end : compute.back().end;
-  compute.push_back({begin, round_->SinceTold(seams_.clock.Now())});
+void Worker::SubmitPart() {
+  const Learner& learner = job_.learner();
+  if (round_->parts_submitted == learner.parts()) return;
+  const std::size_t part = round_->parts_submitted++;
+  Submit(
+      learner.PartWork(part, round_->samples.size()),
+      [part](Learner& running) { return running.ComputePart(part); }, [this] { OnPartDone(); });
+}
+
+void Worker::Submit(Work work, UniqueFunction<Status(Learner&)> run, UniqueFunction<void()> done) {
+  job_.Submit(
+      round_->number, work,
+      [jobs = round_->jobs, run = std::move(run)](Learner& learner) mutable {
+        if (jobs->status.ok() && !jobs->dropped) jobs->status = run(learner);
+        return jobs->status;
+      },
+      [this, jobs = round_->jobs, done = std::move(done)](const Status& status) mutable {
+        if (!round_ || round_->jobs != jobs) return;
+        if (!status.ok()) return OnJobFailed(status);
+        done();
+      });
+}
+
+void Worker::OnJobFailed(const Status& why) {
+  // A record that was here when the step began: it is sent once more, and the step begins anew.
+  const bool again = why.code() == Code::kNotFound && round_->reductions == 0;
+  if (!again || ++round_->losses > kLossesMax) {
+    TellTrouble(NodeId{0}, why.ToString());
+    return Drop();
+  }
+  round_->jobs.reset();
+  round_->parts_done = 0;
+  round_->times.compute.clear();
+  StartRound();
+}
+
+void Worker::OnPartDone() {
+  round_->NotePart(job_.learner().parts(), seams_.clock.Now());
+  SubmitPart();
   ReduceReady();
   MaybeDone();
 }
@@ -358,7 +386,14 @@ void Worker::TellTrouble(NodeId peer, const std::string& text, bool nonsense) {
   Tell(message);
 }
 
+void Worker::GiveUp() {
+  if (!round_) return;
+  TellTrouble(NodeId{0}, "is not in step with the others");
+  Drop();
+}
+
 void Worker::Drop() {
+  if (round_ && round_->jobs != nullptr) round_->jobs->dropped = true;
   round_.reset();
   trial_.reset();
   in_step_ = false;

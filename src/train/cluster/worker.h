@@ -55,6 +55,10 @@ class Worker {
   static bool IsForWorker(Traffic traffic, const Frame& frame);
   void OnFrame(NodeId from, Traffic traffic, Frame frame);
 
+  // The device must not compute now: what it has begun is the others'. It gets all anew when the
+  // head deals to it again.
+  void GiveUp();
+
   // A training is under way here.
   bool busy() const { return job_.exists(); }
 
@@ -66,9 +70,14 @@ class Worker {
   void ApplyCommitted(const wire::pb::TrainRound& message);
   void JoinGroup();
   void StartRound();
-  void WantRecords(const wire::pb::TrainRound& message);
+  void Prefetch(const wire::pb::TrainRound& message);
   void Compute();
-  void OnPartDone(std::uint64_t round, std::size_t parts);
+  // A job of the round's step; `done` only if it is still the same one, and all went well.
+  void Submit(Work work, UniqueFunction<Status(Learner&)> run, UniqueFunction<void()> done);
+  void OnJobFailed(const Status& why);
+  // The next part, if there is one.
+  void SubmitPart();
+  void OnPartDone();
   void ReduceReady();
   void Average();
   void Sync();

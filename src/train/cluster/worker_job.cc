@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "train/cluster/record_bits.h"
 #include "wire/item.h"
 
 namespace shoal::train {
@@ -11,6 +12,13 @@ namespace {
 
 // More than a data set has, and less than would overflow anything.
 constexpr std::uint64_t kRecordsMax = std::uint64_t{1} << 40U;
+
+std::vector<std::int64_t> IndicesOf(const std::vector<Sample>& samples) {
+  std::vector<std::int64_t> indices;
+  indices.reserve(samples.size());
+  for (const Sample& sample : samples) indices.push_back(sample.index);
+  return indices;
+}
 
 }  // namespace
 
@@ -33,8 +41,9 @@ WorkerJob::WorkerJob(const Seams& seams, NodeId head, WorkerHost& host, Hooks ho
 void WorkerJob::OnOffer(const wire::pb::TrainOffer& offer) {
   fetcher_.Start(offer.job());
   if (training_ != nullptr && training_->id == offer.job()) {
-    if (built_) return TellReady(training_->status);
+    if (built_ && training_->status.ok()) return TellReady({});
     if (building_) return;  // It will be told when that is done.
+    built_ = false;         // What could not be built may work now.
     if (training_->cache != nullptr) return Build();
   } else {
     training_ = std::make_shared<Training>();
@@ -60,18 +69,20 @@ void WorkerJob::OnJob(const std::string& bytes) {
 void WorkerJob::Build() {
   fetcher_.SetCache(training_->cache);
   const std::int64_t first = 0;
-  if (!fetcher_.Want({&first, 1}).empty()) return;  // OnPiece comes back here.
+  if (!fetcher_.Need({&first, 1}).empty()) return;  // OnPiece comes back here.
   building_ = Run(
       0, {},
       [host = &host_](Training& training) {
-        auto learner = host->MakeLearner(training.job, training.cache);
-        training.status = learner.status();
-        if (learner.ok()) training.learner = *std::move(learner);
+        SHOAL_ASSIGN_OR_RETURN(training.learner, host->MakeLearner(training.job, training.cache));
+        return Status();
       },
-      [this] {
+      [this](const Status& status) {
         building_ = false;
+        // Flash has lost the record meanwhile.
+        if (status.code() == Code::kNotFound && !training_->cache->Has(0)) return Build();
         built_ = true;
-        TellReady(training_->status);
+        training_->status = status;
+        TellReady(status);
       });
 }
 
@@ -83,6 +94,7 @@ void WorkerJob::TellReady(const Status& status) {
     hooks_.say("cannot train: " + status.ToString());
     ready.set_problem(status.ToString());
   } else {
+    ready.set_records(WriteRecordBits(training_->cache->Present()));
     ready.set_samples_max(static_cast<std::uint64_t>(learner().samples_max()));
     ready.set_shape(ShapeOf(learner()));
     for (const Bucket& bucket : learner().buckets()) ready.add_buckets(bucket.end - bucket.begin);
@@ -124,41 +136,40 @@ std::optional<std::int64_t> WorkerJob::OnPiece(const Frame& frame) {
   return {};
 }
 
-std::set<std::int64_t> WorkerJob::Want(const std::vector<Sample>& samples) {
-  std::vector<std::int64_t> indices;
-  indices.reserve(samples.size());
-  for (const Sample& sample : samples) indices.push_back(sample.index);
-  return fetcher_.Want(indices);
+std::set<std::int64_t> WorkerJob::Need(const std::vector<Sample>& samples) {
+  return fetcher_.Need(IndicesOf(samples));
+}
+
+void WorkerJob::Prefetch(const std::vector<Sample>& samples) {
+  fetcher_.Prefetch(IndicesOf(samples));
 }
 
 // --- Computing.
 
 void WorkerJob::Submit(std::uint64_t round, Work work, UniqueFunction<Status(Learner&)> run,
-                       UniqueFunction<void()> done) {
+                       UniqueFunction<void(const Status&)> done) {
   Run(
       round, work,
-      [run = std::move(run)](Training& training) mutable {
-        training.status = run(*training.learner);
-      },
+      [run = std::move(run)](Training& training) mutable { return run(*training.learner); },
       std::move(done));
 }
 
-bool WorkerJob::Run(std::uint64_t round, Work work, UniqueFunction<void(Training&)> run,
-                    UniqueFunction<void()> done) {
+bool WorkerJob::Run(std::uint64_t round, Work work, UniqueFunction<Status(Training&)> run,
+                    UniqueFunction<void(const Status&)> done) {
   ++runs_;
+  // Written on the compute thread, read here after that.
+  auto result = std::make_shared<Status>();
   const Status status =
       seams_.executor.Submit({.tag = {.step = round, .epoch = 0},
                               .work = work,
-                              .run =
-                                  [training = training_, run = std::move(run)]() mutable {
-                                    if (training->status.ok()) run(*training);
-                                  },
+                              .run = [training = training_, result,
+                                      run = std::move(run)]() mutable { *result = run(*training); },
                               .done =
                                   [this, alive = std::weak_ptr<int>(alive_), training = training_,
-                                   done = std::move(done)](JobTag) mutable {
+                                   result, done = std::move(done)](JobTag) mutable {
                                     if (alive.expired()) return;
                                     --runs_;
-                                    if (training == training_) done();
+                                    if (training == training_) done(*result);
                                     if (runs_ == 0) hooks_.on_idle();
                                   }});
   if (status.ok()) return true;

@@ -59,13 +59,14 @@ class WorkerJob {
   // REQUIRES, of all that follows: it was ready once, and has not ended.
   Learner& learner() const { return *training_->learner; }
   const wire::pb::TrainJob& job() const { return training_->job; }
-  // Of the first run that failed; none after it does anything.
-  const Status& status() const { return training_->status; }
-  // Their records that are not here; asks for them.
-  std::set<std::int64_t> Want(const std::vector<Sample>& samples);
-  // Runs `run` on the compute thread, then `done` here, if it is still the same job.
+  // What is computed next: their records that are not here; asks for them.
+  std::set<std::int64_t> Need(const std::vector<Sample>& samples);
+  // What may come after it.
+  void Prefetch(const std::vector<Sample>& samples);
+  // Runs `run` on the compute thread, then `done` here, with what it said, if it is still the same
+  // job.
   void Submit(std::uint64_t round, Work work, UniqueFunction<Status(Learner&)> run,
-              UniqueFunction<void()> done);
+              UniqueFunction<void(const Status&)> done);
   // Nothing that was submitted is still to be done.
   bool idle() const { return runs_ == 0; }
 
@@ -76,15 +77,15 @@ class WorkerJob {
     wire::pb::TrainJob job;
     std::shared_ptr<RecordCache> cache;
     std::unique_ptr<Learner> learner;
-    Status status;
+    Status status;  // Of having built it.
   };
 
   void OnJob(const std::string& bytes);
   void Build();
   void TellReady(const Status& status);
   // False: it cannot be run, and on_trouble was told.
-  bool Run(std::uint64_t round, Work work, UniqueFunction<void(Training&)> run,
-           UniqueFunction<void()> done);
+  bool Run(std::uint64_t round, Work work, UniqueFunction<Status(Training&)> run,
+           UniqueFunction<void(const Status&)> done);
 
   const Seams seams_;
   WorkerHost& host_;

@@ -14,6 +14,9 @@ constexpr std::uint64_t kSamplesInAllMax = std::uint64_t{1} << 40U;
 constexpr Duration kPatience = std::chrono::seconds(60);
 constexpr double kPatienceSteps = 20;
 
+// Of parts, that the head is told of: they fit a control frame.
+constexpr std::size_t kIntervalsMax = 1000;
+
 Status Bad(const std::string& field) {
   return {Code::kInvalidArgument, "a round with a bad " + field};
 }
@@ -35,6 +38,14 @@ std::set<NodeId> WorkerRound::GroupPeers() const {
   std::set<NodeId> peers;
   for (const auto& [algorithm, way] : ways) peers.merge(group->Peers(way));
   return peers;
+}
+
+void WorkerRound::NotePart(std::size_t parts, Instant now) {
+  const std::size_t together = (parts + kIntervalsMax - 1) / kIntervalsMax;
+  std::vector<Interval>& compute = times.compute;
+  const double begin = compute.empty() ? times.load.end : compute.back().end;
+  if (parts_done++ % together == 0) compute.push_back({begin, begin});
+  compute.back().end = SinceTold(now);
 }
 
 bool WorkerRound::IsWhole(std::size_t parts) const {

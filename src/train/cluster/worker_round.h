@@ -2,6 +2,7 @@
 // Computes nothing, and dials nobody.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -27,8 +28,15 @@ struct WorkerRound {
   std::vector<Sample> samples;
   std::int64_t samples_in_all = 0;  // Those of the whole group; of one epoch.
   std::set<std::int64_t> missing;   // Records that it waits for.
-  bool started = false;  // Its jobs are submitted, or what it does without them has begun.
+  // What its jobs have in common.
+  struct Jobs {
+    Status status;  // The compute thread's: none does anything after one that failed …
+    std::atomic<bool> dropped = false;  // … or when nobody wants it any more.
+  };
+  std::shared_ptr<Jobs> jobs;  // Null: none was submitted.
+  std::size_t parts_submitted = 0;
   std::size_t parts_done = 0;
+  std::size_t losses = 0;  // How often a record was lost between being here and being read.
 
   // Of one epoch.
   std::uint64_t epoch = 0;
@@ -48,6 +56,8 @@ struct WorkerRound {
   Instant told;  // When the head's message came.
   WorkerStep times;
 
+  // When the next of `parts` parts was done; of many, several make one interval.
+  void NotePart(std::size_t parts, Instant now);
   double SinceTold(Instant now) const { return ToSeconds(now - told); }
 
   // Whom the group's messages go to and come from. REQUIRES: this node is in the group.

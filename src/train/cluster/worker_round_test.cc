@@ -66,6 +66,22 @@ TEST(WorkerRoundTest, TheSameRoundComesAgainOnlyInALaterEpoch) {
   EXPECT_FALSE(CanFollow(message, round, true));
 }
 
+TEST(WorkerRoundTest, OfManyPartsSeveralAreOneInterval) {
+  for (const std::size_t parts : {std::size_t{3}, std::size_t{1000}, std::size_t{100'000}}) {
+    WorkerRound round;
+    round.times.load.end = 1;
+    for (std::size_t i = 1; i <= parts; ++i) {
+      round.NotePart(parts, Instant{std::chrono::seconds(1 + i)});
+    }
+    EXPECT_EQ(round.parts_done, parts);
+    const std::vector<Interval>& compute = round.times.compute;
+    EXPECT_EQ(compute.size(), std::min<std::size_t>(parts, 1000));
+    EXPECT_EQ(compute.front().begin, 1);
+    EXPECT_EQ(compute.back().end, static_cast<double>(parts + 1));
+    EXPECT_EQ(compute[1].begin, compute[0].end);
+  }
+}
+
 TEST(WorkerRoundTest, IsWholeWithAllPartsAndAllSums) {
   WorkerRound round;
   EXPECT_TRUE(round.IsWhole(2)) << "it is not in the group";

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-namespace shoal::agent {
+namespace shoal {
 
 inline constexpr double kTooHotCelsius = 50;
 inline constexpr double kCoolCelsius = 40;
@@ -31,4 +31,4 @@ class HeatGuard {
   Instant known_at_;
 };
 
-}  // namespace shoal::agent
+}  // namespace shoal
