@@ -75,15 +75,15 @@ bool Lines::MayPass(NodeId from, const wire::Batch& batch) const {
 }
 
 void Lines::OnDispute(NodeId sender, NodeId receiver) {
-  const bool is_new = world_.roster.Reachable(sender, receiver);
-  world_.roster.KeepApart(sender, receiver);
   Line* const line = Owner(sender);
-  if (line == nullptr || !line->running() || !is_new) return;
-  wire::pb::StageTrouble trouble;
-  trouble.set_epoch(line->replica().route().epoch);
-  trouble.set_kind(wire::pb::StageTrouble::NEXT_DOWN);
-  trouble.set_text("they disagree about what passed between them");
-  line->formation().OnTrouble(sender, trouble);
+  if (line != nullptr && line->running() && world_.roster.Reachable(sender, receiver)) {
+    wire::pb::StageTrouble trouble;
+    trouble.set_epoch(line->replica().route().epoch);
+    trouble.set_kind(wire::pb::StageTrouble::NEXT_DOWN);
+    trouble.set_text("they disagree about what passed between them");
+    line->formation().OnTrouble(sender, trouble);
+  }
+  world_.roster.KeepApart(sender, receiver);
 }
 
 bool Lines::HasRoom(std::size_t positions) const {
