@@ -3,6 +3,7 @@
 // as the test wants.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -87,14 +88,22 @@ class Head final : public Program {
     options.shape = train::DescribeShape(learner);
     options.stop = stop;
     options.workers_first = workers;
+    options.news = [this](const std::string& line) { news_.push_back(line); };
     chief_ = std::make_unique<train::Chief>(
         Seams{around.clock, around.network, around.executor, around.random}, std::move(options),
         keeper, [](std::int64_t index) { return Result<std::string>(std::to_string(index)); });
   }
 
   train::Chief& chief() { return *chief_; }
+  // How often a line with `text` was told.
+  std::ptrdiff_t Told(const std::string& text) const {
+    return std::count_if(news_.begin(), news_.end(), [&](const std::string& line) {
+      return line.find(text) != std::string::npos;
+    });
+  }
 
  private:
+  std::vector<std::string> news_;
   std::unique_ptr<train::Chief> chief_;
 };
 
@@ -277,8 +286,10 @@ TEST_F(TrainChief, GoesOnWhenSomebodyHasCooled) {
   const std::int64_t rests = chief.iteration();
   world_.RunFor(std::chrono::seconds(10));
   EXPECT_EQ(chief.iteration(), rests);
+  EXPECT_EQ(head_->Told("all devices rest"), 1);
   Tell(kB, kCool);
   EXPECT_TRUE(Reach(rests + 5));
+  EXPECT_EQ(head_->Told("training goes on"), 1);
 }
 
 // So many that a message has no room for their addresses.

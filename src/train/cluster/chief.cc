@@ -224,6 +224,11 @@ void Chief::Next() {
   if (!dealt.ok() && dealt.status().code() != Code::kUnavailable) return End(dealt.status());
   // Nobody may be able to work now. Who is in step still has the weights, which may be wanted.
   const bool all_rest = !dealt.ok();
+  const bool some_are_here = !in_step.empty() || !crew_.In(Mate::State::kReady).empty();
+  if (all_rest && some_are_here && !std::exchange(told_of_rest_, true)) {
+    Say("all devices rest, because of battery, heat or hours: training waits for one");
+  }
+  if (!all_rest && std::exchange(told_of_rest_, false)) Say("training goes on");
   std::map<NodeId, std::int64_t> shares;
   if (!all_rest) shares = *std::move(dealt);
   // Who makes several updates in a step needs something for each.

@@ -137,6 +137,7 @@ class Chief final : public NetworkEvents, private RoundEvents {
   bool keeper_busy_ = false;
   bool stopping_ = false;
   bool over_ = false;
+  bool told_of_rest_ = false;  // That nobody may work now.
   Status status_;
   Instant begin_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
