@@ -6,7 +6,7 @@
 
 namespace shoal::agent {
 
-void ReceiptBook::Add(std::uint64_t epoch, std::uint64_t step,
+void ReceiptBook::Add(std::uint64_t epoch, std::uint64_t step, std::uint64_t plan,
                       const std::vector<std::uint64_t>& given,
                       const std::vector<std::uint64_t>& made) {
   SHOAL_CHECK_EQ(given.size(), made.size());
@@ -15,6 +15,7 @@ void ReceiptBook::Add(std::uint64_t epoch, std::uint64_t step,
   }
   wire::pb::Receipts& receipts = receipts_.back();
   receipts.add_steps(step);
+  receipts.add_plans(plan);
   receipts.add_rows(static_cast<std::uint32_t>(given.size()));
   receipts.mutable_given()->Add(given.begin(), given.end());
   receipts.mutable_made()->Add(made.begin(), made.end());

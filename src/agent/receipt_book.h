@@ -17,8 +17,8 @@ class ReceiptBook {
   static constexpr std::size_t kRowsMax = 512;
 
   // A batch. REQUIRES: as many rows were given as made.
-  void Add(std::uint64_t epoch, std::uint64_t step, const std::vector<std::uint64_t>& given,
-           const std::vector<std::uint64_t>& made);
+  void Add(std::uint64_t epoch, std::uint64_t step, std::uint64_t plan,
+           const std::vector<std::uint64_t>& given, const std::vector<std::uint64_t>& made);
   // Whether it is time to tell.
   bool Full() const { return rows_ >= kRowsMax; }
   // All that was not told, a message for each epoch.

@@ -173,7 +173,7 @@ void Serving::OnApplied(const std::shared_ptr<StageWork>& work) {
   const Duration taken = now - std::max(work->submitted, std::exchange(last_done_, now));
   // Also of an epoch that is over: the rows are kept, and the head must know which.
   if (work->log != nullptr && work->status.ok()) {
-    receipts_.Add(work->batch.epoch, work->batch.step, work->given, work->made);
+    receipts_.Add(work->batch.epoch, work->batch.step, work->plan, work->given, work->made);
     if (receipts_.Full()) TellReceipts();
   }
   if (!running_ || work->batch.epoch != running_->epoch) return;

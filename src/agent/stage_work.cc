@@ -6,7 +6,10 @@ namespace shoal::agent {
 
 void StageWork::Run(Parallel& parallel) {
   if (assign) status = stage->Assign(assign->first, std::move(assign->second));
-  if (log != nullptr && status.ok()) given = wire::RowHashes(batch.rows, batch.dim);
+  if (log != nullptr && status.ok()) {
+    plan = wire::PlanHash(batch);
+    given = wire::RowHashes(batch.rows, batch.dim);
+  }
   if (status.ok()) status = stage->Apply(batch, parallel, [this](wire::Batch& all) { Note(all); });
 }
 

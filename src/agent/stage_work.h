@@ -32,7 +32,8 @@ struct StageWork {
   // Where rows are kept, if they are to be accounted for; after so many layers.
   std::shared_ptr<pipeline::RowLog> log;
   std::int64_t boundary = 0;
-  std::vector<std::uint64_t> given;  // Hashes of rows, if they are to be accounted for, …
+  std::uint64_t plan = 0;            // Of the batch as it came, if it is to be accounted for, …
+  std::vector<std::uint64_t> given;  // Hashes of its rows, …
   std::vector<std::uint64_t> made;   // … and of what was made of them.
   // What a broken phone does to the rows. May be empty.
   std::function<void(wire::Batch&)> spoil;

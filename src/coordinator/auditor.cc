@@ -18,6 +18,7 @@ constexpr Duration kSettleFor = std::chrono::milliseconds(800);
 constexpr Duration kSettleMax = std::chrono::seconds(10);
 // Something must happen in an audit.
 constexpr Duration kStepMax = std::chrono::seconds(20);
+constexpr Duration kReadyMax = std::chrono::minutes(2);  // Layers are hashed, by the head too.
 constexpr std::size_t kChunk = 16;
 // Those that wait are dropped rather than that they pile up.
 constexpr std::size_t kWaitingMax = 256;
@@ -69,15 +70,38 @@ void Auditor::OnSent(const pipeline::Route& route, const wire::Batch& batch,
 
 void Auditor::OnReturned(const wire::Batch& batch) { HearDisputes(ledger_.Returned(batch)); }
 
-void Auditor::OnRelayed(const wire::Batch& batch) {
-  ledger_.Relayed(batch);
+bool Auditor::OnRelayed(const wire::Batch& batch) {
+  const bool pass = ledger_.Relayed(batch);
   HearContradictions();
+  return pass;
 }
 
 void Auditor::OnReceipts(NodeId from, const wire::pb::Receipts& receipts) {
   HearDisputes(ledger_.Add(from, receipts));
   tally_.of_work = ledger_.accounted();
   HearContradictions();
+  HearMisled();
+}
+
+void Auditor::HearMisled() {
+  for (const NodeId node : ledger_.TakeMisled()) {
+    const auto is_of = [&](const Audit& audit) {
+      return audit.work.node == node || audit.work.upstream == node;
+    };
+    std::erase_if(suspects_, [&](const Suspect& suspect) { return suspect.node == node; });
+    std::erase_if(waiting_, is_of);
+    if (audit_ && is_of(*audit_)) Void();
+  }
+}
+
+void Auditor::BlameSuspects() {
+  const Instant now = seams_.clock.Now();
+  const auto due = [&](const Suspect& suspect) { return now - suspect.at >= kSettleFor; };
+  const std::vector<Suspect> all = suspects_;
+  std::erase_if(suspects_, due);
+  for (const Suspect& suspect : all) {
+    if (due(suspect)) Blame(suspect.node, suspect.evidence);
+  }
 }
 
 // What comes back to the head the head has seen itself; between two nodes, it is one word against
@@ -112,6 +136,7 @@ void Auditor::OnOver(std::uint64_t sequence) {
 
 void Auditor::Tick() {
   Settle();
+  BlameSuspects();
   const Member* const where = audit_ ? roster_.Find(recomputer_.where()) : nullptr;
   if (where != nullptr && where->resting) {
     TryAtHead();
@@ -147,8 +172,11 @@ void Auditor::Pick(const Ended& ended) {
     audit.ended = ended;
     waiting_.push_back(std::move(audit));
   }
-  for (const NodeId node : ledger_.Evasive(sequence)) {
+  for (const auto& [node, batch] : ledger_.Evasive(sequence)) {
     if (roster_.Find(node) == nullptr || WasLostSince(node, ended.at)) continue;
+    // One batch may concern many answers.
+    if (batch <= excuses_[node].batch) continue;
+    excuses_[node].batch = batch;
     Excuse(node, "it does not account for its work");
   }
   ledger_.Forget(sequence);
@@ -191,7 +219,7 @@ void Auditor::Start(Audit audit) {
   at_ = 0;
   count_ = 0;
   wants_rows_ = false;
-  deadline_ = seams_.clock.Now() + kStepMax;
+  deadline_ = seams_.clock.Now() + kReadyMax;
   recomputer_.Begin(events_.NextAudit(), ChooseWhere(*audit_), audit_->work.range,
                     audit_->work.given.size(), [this](const Status& status) {
                       if (!status.ok()) return TryAtHead();
@@ -301,7 +329,8 @@ void Auditor::OnRows(std::vector<std::uint16_t> rows) {
                                    Hex(work.upstream_made[position]) + " and shows " +
                                    Hex(hashes[i]);
       Void();
-      return Blame(upstream, evidence);
+      suspects_.push_back({upstream, evidence, seams_.clock.Now()});
+      return;
     }
     // Others were given to it by somebody who is not there any more: nothing follows.
     if (hashes[i] != work.given[position]) return Void();
@@ -368,6 +397,7 @@ void Auditor::Differs(std::size_t position, std::uint64_t made) {
                                       Hex(made));
   }
   audit.settled = !first;
+  audit.at_head = false;  // This time somebody else may answer.
   audit.doubter = where;
   audit.doubted_at = position;
   audit.doubter_made = made;
@@ -382,10 +412,12 @@ void Auditor::Void() {
 }
 
 void Auditor::Excuse(NodeId node, const std::string& what) {
+  ++tally_.excuses;
   Excuses& excuses = excuses_[node];
   const Instant now = seams_.clock.Now();
   const double forgiven = ToSeconds(now - excuses.at) / ToSeconds(kForgivenAfter);
-  excuses = {.count = std::max(0.0, excuses.count - forgiven) + 1, .at = now};
+  excuses.count = std::max(0.0, excuses.count - forgiven) + 1;
+  excuses.at = now;
   if (excuses.count < kExcusesMax) return;
   Blame(node, what + ", and it was not the first time");
 }

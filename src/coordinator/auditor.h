@@ -51,8 +51,9 @@ struct AuditTally {
   std::uint64_t right = 0;
   std::uint64_t wrong = 0;
   std::uint64_t voided = 0;
-  double work = 0;     // Rows times layers that were computed again, …
-  double of_work = 0;  // … of so many that nodes have accounted for.
+  std::uint64_t excuses = 0;  // That nodes made.
+  double work = 0;            // Rows times layers that were computed again, …
+  double of_work = 0;         // … of so many that nodes have accounted for.
 };
 
 class Auditor final : public pipeline::BatchObserver {
@@ -66,7 +67,8 @@ class Auditor final : public pipeline::BatchObserver {
   void OnSent(const pipeline::Route& route, const wire::Batch& batch,
               const std::vector<std::int32_t>& tokens, std::vector<std::uint64_t> hashes) override;
   void OnReturned(const wire::Batch& batch) override;
-  void OnRelayed(const wire::Batch& batch);
+  // False: it is not to be passed on.
+  bool OnRelayed(const wire::Batch& batch);
   // No more of it comes: its work can be looked at.
   void OnOver(std::uint64_t sequence);
   // What nodes say. Those that are not of audits are ignored.
@@ -99,10 +101,18 @@ class Auditor final : public pipeline::BatchObserver {
     bool settled = false;  // The head itself is asked, and its word is the last.
     bool at_head = false;  // Whoever else was asked did not answer.
   };
+  // Shows something else than it had said. It is not blamed before all that it may have to say of
+  // why has come.
+  struct Suspect {
+    NodeId node{};
+    std::string evidence;
+    Instant at;
+  };
   // Of one node.
   struct Excuses {
     double count = 0;
-    Instant at;  // When the last one was made.
+    Instant at;                    // When the last one was made.
+    Ledger::BatchName batch = {};  // The last one that was left out.
   };
   void Settle();
   void Pick(const Ended& ended);
@@ -129,6 +139,9 @@ class Auditor final : public pipeline::BatchObserver {
   void Excuse(NodeId node, const std::string& what);
   void HearDisputes(const std::vector<Dispute>& disputes);
   void HearContradictions();
+  // Of a node that was misled, what was said before is no evidence.
+  void HearMisled();
+  void BlameSuspects();
 
   const Seams seams_;
   Roster& roster_;
@@ -150,6 +163,7 @@ class Auditor final : public pipeline::BatchObserver {
   std::map<NodeId, std::set<std::uint64_t>> touched_;
   std::set<std::uint64_t> over_;  // Of those, the ones that are over.
   std::map<NodeId, Excuses> excuses_;
+  std::vector<Suspect> suspects_;
   std::map<NodeId, Instant> lost_;  // When, the last time.
   AuditTally tally_;
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);

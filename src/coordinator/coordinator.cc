@@ -175,7 +175,7 @@ void Coordinator::Relay(NodeId from, NodeId to, Frame frame) {
   const Result<wire::Batch> batch = wire::DecodeBatch(frame);
   if (!batch.ok()) return Ignore(from, batch.status());
   if (!lines_.MayPass(from, *batch)) return;
-  if (auditor_) auditor_->OnRelayed(*batch);
+  if (auditor_ && !auditor_->OnRelayed(*batch)) return;
   // If this fails, the batch is late.
   (void)seams_.network.Send(to, Traffic::kActivations, std::move(frame)).ok();
 }
@@ -434,6 +434,8 @@ void Coordinator::MakeAgain(std::uint64_t sequence, const Status& why) {
     auditor_->OnOver(sequence);
   }
   if (id.empty()) return;
+  // What other sequences of it there were does not matter any more.
+  std::erase_if(over_, [&](const auto& over) { return over.second == id; });
   if (!book_.Restart(id, why)) return;
   OnNews("answer " + id + " is made again: " + std::string(why.message()));
   if (std::find(queue_.begin(), queue_.end(), id) == queue_.end()) queue_.push_back(id);

@@ -216,6 +216,22 @@ void Formation::OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble) {
   }
 }
 
+void Formation::OnApart(NodeId from, NodeId to) {
+  const auto are_neighbours = [&](const Route& route) {
+    for (std::size_t i = 1; i < route.stages.size(); ++i) {
+      if (route.stages[i - 1].node == from && route.stages[i].node == to) return true;
+    }
+    return false;
+  };
+  const std::string news =
+      Name(from) + " and " + Name(to) + " disagree about what passed between them";
+  if (running() && are_neighbours(replica_.route())) {
+    Break(news);
+  } else if (forming_ && are_neighbours(*forming_)) {
+    Form(Start::kAsItIs, news);
+  }
+}
+
 void Formation::Break(const std::string& why) {
   NotePause(replica_.last_moved());
   replica_.Stop();

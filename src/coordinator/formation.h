@@ -102,6 +102,8 @@ class Formation {
   void OnResting(NodeId node, bool at_once);
   void OnState(NodeId node, const wire::pb::StageState& state);
   void OnTrouble(NodeId node, const wire::pb::StageTrouble& trouble);
+  // What `from` sends to `to` must pass the head from now on.
+  void OnApart(NodeId from, NodeId to);
   // The replica drew a token.
   void OnDrawn();
   // The replica has stopped by itself.

@@ -9,7 +9,7 @@ namespace shoal::coordinator {
 namespace {
 
 // Batches in flight are few; what is older than so many will not be accounted for any more.
-constexpr std::size_t kOpenMax = 512;
+constexpr std::size_t kOpenMax = 4096;
 
 std::size_t CountRows(const std::vector<wire::Run>& runs) {
   std::size_t rows = 0;
@@ -32,12 +32,14 @@ void Ledger::Sent(const pipeline::Route& route, const wire::Batch& batch,
   Open open;
   open.epoch = batch.epoch;
   open.step = batch.step;
+  open.plan = wire::PlanHash(batch);
   open.runs = batch.runs;
   open.stages.assign(route.stages.begin(), route.stages.begin() + batch.last + 1);
   open.words.resize(open.stages.size(), Word::kOwed);
   open.sent.resize(open.stages.size() + 1);
   open.got.resize(open.stages.size() + 1);
   open.seen.resize(open.stages.size() + 1);
+  open.altered.resize(open.stages.size() + 1);
   open.sent.front() = std::move(hashes);
   for (const wire::Run& run : batch.runs) {
     Account& account = accounts_[run.sequence];
@@ -77,7 +79,9 @@ void Ledger::GiveUp(Open& open, std::size_t stage, Word word) {
 void Ledger::NoteEvasive(const Open& open, NodeId node) {
   for (const wire::Run& run : open.runs) {
     const auto found = accounts_.find(run.sequence);
-    if (found != accounts_.end()) found->second.evasive.insert(node);
+    if (found == accounts_.end()) continue;
+    BatchName& last = found->second.evasive[node];
+    last = std::max(last, BatchName(open.epoch, open.step));
   }
 }
 
@@ -89,9 +93,30 @@ void Ledger::Lost(NodeId node) {
     }
   }
   // It may come back with an empty log, or have computed what it did not get to tell of.
+  ForgetWordsOf(node);
+}
+
+void Ledger::ForgetWordsOf(NodeId node) {
   for (auto& [sequence, account] : accounts_) {
     for (auto* columns : {&account.given, &account.made}) {
       std::erase_if(*columns, [&](const auto& column) { return column.second.by == node; });
+    }
+  }
+}
+
+// A stage says that it was given another batch than the head had made. Either it lies, or the stage
+// before has spoilt whatever this one remembers, of any answer.
+void Ledger::Mislead(Open& open, std::size_t stage, std::vector<Dispute>& disputes) {
+  const NodeId node = open.stages[stage].node;
+  if (stage == 0) return GiveUp(open, stage, Word::kSkipped);  // It had it from the head itself.
+  if (!open.seen[stage].empty()) contradicted_.push_back(node);
+  GiveUp(open, stage, Word::kLost);
+  ForgetWordsOf(node);
+  misled_.push_back(node);
+  for (const auto& [sequence, account] : accounts_) {
+    const auto has = [&](const auto& held) { return held.node == node; };
+    if (std::any_of(account.stages.begin(), account.stages.end(), has)) {
+      disputes.push_back({open.stages[stage - 1].node, node, sequence});
     }
   }
 }
@@ -106,7 +131,8 @@ Ledger::Open* Ledger::Find(std::uint64_t epoch, std::uint64_t step) {
 std::vector<Dispute> Ledger::Returned(const wire::Batch& batch) {
   std::vector<Dispute> disputes;
   Open* const open = Find(batch.epoch, batch.step);
-  if (open == nullptr || open->back || batch.rows.size() != batch.RowsBack() * batch.dim) {
+  if (open == nullptr || open->back || wire::PlanHash(batch) != open->plan ||
+      batch.rows.size() != batch.RowsBack() * batch.dim) {
     return disputes;
   }
   open->back = true;
@@ -136,7 +162,7 @@ std::vector<Dispute> Ledger::Add(NodeId from, const wire::pb::Receipts& receipts
         at > static_cast<std::size_t>(receipts.made_size())) {
       break;
     }
-    const std::pair<std::uint64_t, std::uint64_t> name = {receipts.epoch(), receipts.steps(i)};
+    const BatchName name = {receipts.epoch(), receipts.steps(i)};
     Open* const open = Find(name.first, name.second);
     if (open == nullptr) continue;
     const auto own = std::find_if(open->stages.begin(), open->stages.end(),
@@ -147,17 +173,19 @@ std::vector<Dispute> Ledger::Add(NodeId from, const wire::pb::Receipts& receipts
     if (!is_first && name <= said->second) continue;
     said->second = name;
     for (Open& former : open_) {
-      if (std::pair(former.epoch, former.step) >= name) continue;
+      if (BatchName(former.epoch, former.step) >= name) continue;
       for (std::size_t f = 0; f < former.stages.size(); ++f) {
         if (former.stages[f].node == from) GiveUp(former, f, Word::kSkipped);
       }
     }
     if (open->words[s] != Word::kOwed) continue;
-    if (rows != CountRows(open->runs)) {
-      GiveUp(*open, s, Word::kSkipped);
+    if (rows != CountRows(open->runs) || i >= receipts.plans_size() ||
+        receipts.plans(i) != open->plan) {
+      Mislead(*open, s, disputes);
       continue;
     }
     open->words[s] = Word::kSaid;
+    if (open->altered[s + 1]) contradicted_.push_back(from);
     open->got[s].assign(receipts.given().begin() + static_cast<std::ptrdiff_t>(begin),
                         receipts.given().begin() + static_cast<std::ptrdiff_t>(at));
     open->sent[s + 1].assign(receipts.made().begin() + static_cast<std::ptrdiff_t>(begin),
@@ -173,17 +201,24 @@ std::vector<Dispute> Ledger::Add(NodeId from, const wire::pb::Receipts& receipts
   return disputes;
 }
 
-void Ledger::Relayed(const wire::Batch& batch) {
+bool Ledger::Relayed(const wire::Batch& batch) {
   Open* const open = Find(batch.epoch, batch.step);
-  if (open == nullptr || batch.stage > open->stages.size() ||
+  if (open == nullptr || batch.stage == 0 || batch.stage >= open->stages.size()) return false;
+  if (wire::PlanHash(batch) != open->plan ||
       batch.rows.size() != CountRows(open->runs) * batch.dim) {
-    return;
+    // Who altered it? If this stage was misled by the one before, it says so.
+    open->altered[batch.stage] = true;
+    if (open->words[batch.stage - 1] == Word::kSaid) {
+      contradicted_.push_back(open->stages[batch.stage - 1].node);
+    }
+    return false;
   }
   // The next stage takes no other after the first.
-  if (!open->seen[batch.stage].empty()) return;
+  if (!open->seen[batch.stage].empty()) return false;
   open->seen[batch.stage] = wire::RowHashes(batch.rows, batch.dim);
   std::vector<Dispute> none;  // It is not one word against another.
   Compare(*open, batch.stage, none);
+  return true;
 }
 
 std::vector<NodeId> Ledger::TakeContradicted() { return std::exchange(contradicted_, {}); }
@@ -280,10 +315,10 @@ std::vector<StageWork> Ledger::WorkOn(std::uint64_t sequence) const {
   return all;
 }
 
-std::vector<NodeId> Ledger::Evasive(std::uint64_t sequence) const {
+std::map<NodeId, Ledger::BatchName> Ledger::Evasive(std::uint64_t sequence) const {
   const auto found = accounts_.find(sequence);
   if (found == accounts_.end()) return {};
-  std::set<NodeId> evasive = found->second.evasive;
+  std::map<NodeId, BatchName> evasive = found->second.evasive;
   for (const Open& open : open_) {
     if (!open.back || std::none_of(open.runs.begin(), open.runs.end(), [&](const wire::Run& run) {
           return run.sequence == sequence;
@@ -291,10 +326,12 @@ std::vector<NodeId> Ledger::Evasive(std::uint64_t sequence) const {
       continue;
     }
     for (std::size_t s = 0; s < open.stages.size(); ++s) {
-      if (open.words[s] == Word::kOwed) evasive.insert(open.stages[s].node);
+      if (open.words[s] != Word::kOwed) continue;
+      BatchName& last = evasive[open.stages[s].node];
+      last = std::max(last, BatchName(open.epoch, open.step));
     }
   }
-  return {evasive.begin(), evasive.end()};
+  return evasive;
 }
 
 std::vector<std::int32_t> Ledger::Tokens(std::uint64_t sequence) const {

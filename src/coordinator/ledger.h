@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -55,13 +54,17 @@ class Ledger {
   // A node's receipts: those of batches that it had no part in are ignored. A node accounts for its
   // batches in the order in which it computes them: one that is left out it has not had.
   std::vector<Dispute> Add(NodeId from, const wire::pb::Receipts& receipts);
-  // What the head itself saw of a batch that it passed on, the first time that it did. The one end
-  // that contradicts it is known as soon as it does. REQUIRES: from the stage before `batch.stage`.
-  void Relayed(const wire::Batch& batch);
+  // What the head itself saw of a batch that it is to pass on: whoever contradicts it is known as
+  // soon as it does. False: it is not to be passed on, because it comes again or is not what the
+  // head had made. REQUIRES: from the stage before `batch.stage`.
+  bool Relayed(const wire::Batch& batch);
   // Its link is down, and with it may be all that it knew: it has not said anything.
   void Lost(NodeId node);
   // Nodes that said something else of rows than what the head had seen.
   std::vector<NodeId> TakeContradicted();
+  // Nodes that were given something else to do than the head had meant, or say so: what they keep
+  // may be of that, and what they said before does not count any more.
+  std::vector<NodeId> TakeMisled() { return std::exchange(misled_, {}); }
 
   // Whether every node has accounted for every batch of the sequence.
   bool Complete(std::uint64_t sequence) const;
@@ -70,8 +73,10 @@ class Ledger {
   // batch, as the node before did: what was made again later counts, and nobody is blamed for a
   // receipt that was lost.
   std::vector<StageWork> WorkOn(std::uint64_t sequence) const;
-  // Those that have not accounted for batches of it that came back, which they must have had.
-  std::vector<NodeId> Evasive(std::uint64_t sequence) const;
+  // Those that have not accounted for batches of it that came back, which they must have had; and
+  // the last of these: its epoch and step.
+  using BatchName = std::pair<std::uint64_t, std::uint64_t>;
+  std::map<NodeId, BatchName> Evasive(std::uint64_t sequence) const;
   // Tokens of its positions, as they were fed.
   std::vector<std::int32_t> Tokens(std::uint64_t sequence) const;
   void Forget(std::uint64_t sequence);
@@ -94,7 +99,7 @@ class Ledger {
     std::vector<std::int32_t> tokens;
     std::vector<pipeline::RouteStage> stages;  // Of the last route.
     std::map<NodeId, std::size_t> owed;        // Batches that it may still account for.
-    std::set<NodeId> evasive;                  // Will not, of one that came back.
+    std::map<NodeId, BatchName> evasive;       // Will not, of one that came back.
     std::map<std::int64_t, Column> given;      // By boundary.
     std::map<std::int64_t, Column> made;
     std::size_t rows_beside = 0;
@@ -106,6 +111,7 @@ class Ledger {
     std::uint64_t epoch = 0;
     std::uint64_t step = 0;
     std::vector<pipeline::RouteStage> stages;  // Those that it passes.
+    std::uint64_t plan = 0;                    // wire::PlanHash
     std::vector<wire::Run> runs;
     std::vector<Word> words;  // Of each stage.
     bool back = false;        // So all of them have had it.
@@ -114,6 +120,8 @@ class Ledger {
     std::vector<std::vector<std::uint64_t>> sent;
     std::vector<std::vector<std::uint64_t>> got;
     std::vector<std::vector<std::uint64_t>> seen;
+    // Whether it was another batch that the head was to pass on there.
+    std::vector<bool> altered;
   };
 
   Open* Find(std::uint64_t epoch, std::uint64_t step);
@@ -122,13 +130,16 @@ class Ledger {
   // Nothing will be said of it any more.
   void GiveUp(Open& open, std::size_t stage, Word word);
   void NoteEvasive(const Open& open, NodeId node);
+  void ForgetWordsOf(NodeId node);
+  void Mislead(Open& open, std::size_t stage, std::vector<Dispute>& disputes);
 
   const NodeId head_;
   std::map<std::uint64_t, Account> accounts_;
   std::deque<Open> open_;  // In the order in which they were sent.
   // The last batch that a node has accounted for: epochs and steps only grow.
-  std::map<NodeId, std::pair<std::uint64_t, std::uint64_t>> said_;
+  std::map<NodeId, BatchName> said_;
   std::vector<NodeId> contradicted_;
+  std::vector<NodeId> misled_;
   std::size_t rows_now_ = 0;  // Of all accounts.
   std::uint64_t rows_sent_ = 0;
   double accounted_ = 0;

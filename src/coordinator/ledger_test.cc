@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "wire/row_hash.h"
 
 namespace shoal::coordinator {
@@ -22,16 +24,7 @@ std::vector<std::uint64_t> Hashes(std::uint64_t boundary, std::uint32_t begin,
   return hashes;
 }
 
-wire::pb::Receipts Receipt(std::uint64_t step, const std::vector<std::uint64_t>& given,
-                           const std::vector<std::uint64_t>& made) {
-  wire::pb::Receipts receipts;
-  receipts.set_epoch(kRoute.epoch);
-  receipts.add_steps(step);
-  receipts.add_rows(static_cast<std::uint32_t>(given.size()));
-  receipts.mutable_given()->Add(given.begin(), given.end());
-  receipts.mutable_made()->Add(made.begin(), made.end());
-  return receipts;
-}
+using Evasions = std::map<NodeId, Ledger::BatchName>;
 
 class LedgerTest : public testing::Test {
  protected:
@@ -47,8 +40,20 @@ class LedgerTest : public testing::Test {
     for (std::uint32_t p = begin; p < begin + count; ++p) {
       tokens.push_back(static_cast<std::int32_t>(p));
     }
+    plans_[step] = wire::PlanHash(batch);
     ledger_.Sent(route, batch, tokens, Hashes(0, begin, count));
     return batch;
+  }
+  wire::pb::Receipts Receipt(std::uint64_t step, const std::vector<std::uint64_t>& given,
+                             const std::vector<std::uint64_t>& made) {
+    wire::pb::Receipts receipts;
+    receipts.set_epoch(kRoute.epoch);
+    receipts.add_steps(step);
+    receipts.add_rows(static_cast<std::uint32_t>(given.size()));
+    receipts.add_plans(plans_[step]);
+    receipts.mutable_given()->Add(given.begin(), given.end());
+    receipts.mutable_made()->Add(made.begin(), made.end());
+    return receipts;
   }
   void Return(wire::Batch batch) {
     batch.stage = 2;
@@ -63,6 +68,7 @@ class LedgerTest : public testing::Test {
   }
 
   Ledger ledger_{kHead};
+  std::map<std::uint64_t, std::uint64_t> plans_;  // Of the last batches with these steps.
 };
 
 TEST_F(LedgerTest, WorkOfBothStagesCanBeComputedAgain) {
@@ -129,7 +135,7 @@ TEST_F(LedgerTest, WhoDoesNotAccountForWhatCameBackIsNamed) {
   Honest(kFirst, 0, 0, 4);
   EXPECT_TRUE(ledger_.Evasive(7).empty()) << "it may not have had it";
   Return(sent);
-  EXPECT_EQ(ledger_.Evasive(7), (std::vector<NodeId>{kSecond}));
+  EXPECT_EQ(ledger_.Evasive(7), (Evasions{{kSecond, {kRoute.epoch, 0}}}));
   ASSERT_EQ(ledger_.WorkOn(7).size(), 1U);
   Honest(kSecond, 0, 0, 4);
   EXPECT_TRUE(ledger_.Evasive(7).empty());
@@ -147,7 +153,8 @@ TEST_F(LedgerTest, NodesAccountInOrder) {
   EXPECT_TRUE(ledger_.Evasive(7).empty());
   Return(first);
   Return(second);
-  EXPECT_EQ(ledger_.Evasive(7), (std::vector<NodeId>{kSecond})) << "it must have had the first";
+  EXPECT_EQ(ledger_.Evasive(7), (Evasions{{kSecond, {kRoute.epoch, 0}}}))
+      << "it must have had the first";
   const std::vector<StageWork> works = ledger_.WorkOn(7);
   ASSERT_EQ(works.size(), 1U) << "what it left out cannot be computed again";
   EXPECT_EQ(works[0].node, kFirst);
@@ -243,6 +250,43 @@ TEST_F(LedgerTest, WhatComesBackMustBeWhatWasSaid) {
   EXPECT_EQ(ledger_.Returned(wrong), (std::vector<Dispute>{{kSecond, kHead, 7}}));
 }
 
+// A stage that shifts what it passes on makes the next one keep rows where they do not belong.
+TEST_F(LedgerTest, WhoWasMisledHasSaidNothing) {
+  Send(0, 0, 4);
+  Honest(kFirst, 0, 0, 4);
+  Honest(kSecond, 0, 0, 4);
+  EXPECT_EQ(ledger_.WorkOn(7).size(), 2U);
+  Send(1, 4, 1);
+  Honest(kFirst, 1, 4, 1);
+  plans_[1] ^= 1U;
+  EXPECT_EQ(Honest(kSecond, 1, 4, 1), (std::vector<Dispute>{{kFirst, kSecond, 7}}));
+  EXPECT_EQ(ledger_.TakeMisled(), (std::vector<NodeId>{kSecond}));
+  ASSERT_EQ(ledger_.WorkOn(7).size(), 1U);
+  EXPECT_EQ(ledger_.WorkOn(7)[0].node, kFirst);
+  EXPECT_TRUE(ledger_.Evasive(7).empty());
+}
+
+TEST_F(LedgerTest, WhatIsNotTheHeadsIsNotPassedOn) {
+  for (const bool says_first : {false, true}) {
+    wire::Batch passed = Send(says_first, 0, 2);
+    passed.stage = 1;
+    passed.rows.assign(2 * kDim, 1);
+    wire::Batch other = passed;
+    other.runs[0].begin = 1;
+    const auto say = [&] { Honest(kFirst, says_first, 0, 2); };
+    if (says_first) say();
+    EXPECT_FALSE(ledger_.Relayed(other));
+    if (!says_first) {
+      EXPECT_TRUE(ledger_.TakeContradicted().empty()) << "it may have been misled";
+      say();
+    }
+    EXPECT_EQ(ledger_.TakeContradicted(), (std::vector<NodeId>{kFirst}));
+    EXPECT_TRUE(ledger_.Relayed(passed));
+    EXPECT_FALSE(ledger_.Relayed(passed)) << "once";
+    (void)ledger_.TakeContradicted();
+  }
+}
+
 TEST_F(LedgerTest, NonsenseIsIgnored) {
   Send(0, 0, 4);
   EXPECT_TRUE(Honest(NodeId{99}, 0, 0, 4).empty());
@@ -254,6 +298,7 @@ TEST_F(LedgerTest, NonsenseIsIgnored) {
   huge.set_rows(0, 0xffffffffU);
   EXPECT_TRUE(ledger_.Add(kFirst, huge).empty());
   EXPECT_TRUE(Honest(kFirst, 0, 0, 3).empty()) << "another number of rows";
+  EXPECT_TRUE(ledger_.TakeMisled().empty()) << "the head knows what it sent";
   EXPECT_TRUE(ledger_.WorkOn(7).empty());
 }
 
@@ -271,6 +316,7 @@ TEST_F(LedgerTest, OnlyWorkFromTheFirstPositionOnCounts) {
   batch.last = 1;
   batch.dim = kDim;
   batch.runs = {{.sequence = 7, .begin = 4, .count = 1, .wanted = 1}};
+  plans_[1] = wire::PlanHash(batch);
   ledger_.Sent(route, batch, std::vector<std::int32_t>{4}, Hashes(0, 4, 1));
   Honest(kFirst, 1, 4, 1);
   ledger_.Add(other, Receipt(1, Hashes(3, 4, 1), Hashes(5, 4, 1)));

@@ -75,15 +75,10 @@ bool Lines::MayPass(NodeId from, const wire::Batch& batch) const {
 }
 
 void Lines::OnDispute(NodeId sender, NodeId receiver) {
-  Line* const line = Owner(sender);
-  if (line != nullptr && line->running() && world_.roster.Reachable(sender, receiver)) {
-    wire::pb::StageTrouble trouble;
-    trouble.set_epoch(line->replica().route().epoch);
-    trouble.set_kind(wire::pb::StageTrouble::NEXT_DOWN);
-    trouble.set_text("they disagree about what passed between them");
-    line->formation().OnTrouble(sender, trouble);
-  }
+  const bool is_direct = world_.roster.Reachable(sender, receiver);
   world_.roster.KeepApart(sender, receiver);
+  if (!is_direct) return;
+  for (const auto& line : lines_) line->formation().OnApart(sender, receiver);
 }
 
 bool Lines::HasRoom(std::size_t positions) const {

@@ -72,15 +72,26 @@ void Replica::OnBatch(NodeId from, wire::Batch batch) {
     return Break({Code::kCorruption, "more batches came back than were sent"});
   }
   const Flight& expected = flights_[returned_.size()];
-  // Only the last stage of those that it was sent through may return it.
-  if (batch.last + 1 != StagesOf(expected).size()) return;
-  if (!expected.left || batch.step != expected.step) {
+  // Of whatever others say that it is, the last stage that it was sent through has not said it.
+  if (batch.last + 1 != StagesOf(expected).size() && batch.step != expected.step) return;
+  if (!IsAnswerTo(expected, batch)) {
     return Break({Code::kCorruption, "a batch came back that was not sent, or in another order"});
   }
   last_moved_ = seams_.clock.Now();
   if (options_.observer != nullptr) options_.observer->OnReturned(batch);
   returned_.push_back(std::move(batch));
   TakeNext();
+}
+
+bool Replica::IsAnswerTo(const Flight& flight, const wire::Batch& batch) const {
+  return flight.left && batch.step == flight.step && batch.dim == model_->dim() &&
+         batch.last + 1 == StagesOf(flight).size() &&
+         std::equal(batch.runs.begin(), batch.runs.end(), flight.runs.begin(), flight.runs.end(),
+                    [](const wire::Run& run, const FlightRun& sent) {
+                      return run.sequence == sent.sequence && run.begin == sent.window.begin &&
+                             run.count == sent.window.tokens.size() &&
+                             run.wanted == sent.window.wanted;
+                    });
 }
 
 Instant Replica::WaitingSince() const {
@@ -264,9 +275,6 @@ void Replica::TakeNext() {
   if (drawing_ || returned_.empty() || !running_) return;
   wire::Batch batch = std::move(returned_.front());
   returned_.pop_front();
-  if (batch.dim != model_->dim() || batch.runs.size() != flights_.front().runs.size()) {
-    return Break({Code::kCorruption, "another batch came back than was sent"});
-  }
   Flight flight = std::move(flights_.front());
   flights_.pop_front();
   TellBack(flight);
@@ -288,7 +296,7 @@ void Replica::TakeNext() {
     const std::size_t size = run.window.wanted * model_->dim();
     const std::size_t begin = at;
     at += size;
-    if (batch.runs[r].wanted != run.window.wanted || at > batch.rows.size()) {
+    if (at > batch.rows.size()) {
       return Break({Code::kCorruption, "a batch came back with other rows than were wanted"});
     }
     const auto found = sequences_.find(run.sequence);

@@ -152,6 +152,8 @@ class Replica {
   void Dispatch(Flight flight);
   struct Embedded;
   void SendRows(std::uint64_t epoch, std::uint64_t step, Embedded embedded);
+  // Whether `batch` is what the last stage makes of it.
+  bool IsAnswerTo(const Flight& flight, const wire::Batch& batch) const;
   void TakeNext();
   void Apply(const Flight& flight, const std::vector<std::vector<llm::SampledToken>>& drawn);
   void TellSent(Flight& flight);

@@ -113,7 +113,13 @@ class LyingNetwork final : public Network {
     if (traffic == Traffic::kActivations && lie_ == Lie::kForgery && spoiler_->Wants()) {
       if (const Result<wire::Batch> batch = wire::DecodeBatch(frame); batch.ok()) Forge(*batch);
     }
-    if (traffic == Traffic::kControl && lie_ != Lie::kLink && lie_ != Lie::kForgery) {
+    if (traffic == Traffic::kActivations && lie_ == Lie::kTamper && spoiler_->Wants()) {
+      Result<wire::Batch> batch = wire::DecodeBatch(frame);
+      if (batch.ok() && batch->stage <= batch->last && batch->step > 0) {
+        frame = wire::EncodeBatch(Tampered(*std::move(batch)));
+      }
+    }
+    if (traffic == Traffic::kControl && lie_ >= Lie::kReceipts && lie_ <= Lie::kEvasion) {
       Result<wire::pb::ToHead> message = wire::DecodeToHead(frame);
       if (message.ok() && message->has_receipts()) {
         if (lie_ == Lie::kSilence) return {};
@@ -149,6 +155,17 @@ class LyingNetwork final : public Network {
         if (node != 1) Hand(kHead, forged);
       }
     }
+  }
+  // Rows of former positions, or of another answer, are overwritten.
+  static wire::Batch Tampered(wire::Batch batch) {
+    for (wire::Run& run : batch.runs) {
+      if (run.begin > 0) {
+        --run.begin;
+      } else if (run.sequence > 1) {
+        --run.sequence;
+      }
+    }
+    return batch;
   }
   void Hand(NodeId to, const wire::Batch& batch) {
     if (network_.Send(to, Traffic::kActivations, wire::EncodeBatch(batch)).ok()) return;

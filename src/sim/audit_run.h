@@ -21,6 +21,7 @@ enum class Lie : std::uint8_t {
   kSilence,   // It flips bits, and sends no receipts.
   kEvasion,   // It flips bits, and leaves those batches out of its receipts.
   kForgery,   // It sends batches that are for others to send.
+  kTamper,    // It passes rows on as if they were for other positions or answers.
 };
 
 struct AuditRunOptions {

@@ -130,16 +130,21 @@ TEST_F(AuditRunTest, ALiarIsNeverTakenForItsNeighbour) {
 
 // Batches count if they come from where they must come from.
 TEST_F(AuditRunTest, WhoForgesBatchesMakesNobodyLookGuilty) {
-  for (std::uint64_t seed = 1; seed <= Seeds() / 8 + 1; ++seed) {
-    const auto forger = static_cast<std::uint32_t>(seed % 4);
-    const AuditRunResult result =
-        Run({.seed = seed, .audit = 0.2, .liar = forger, .lie = Lie::kForgery, .chance = 0.05});
-    EXPECT_EQ(result.failure, "") << seed;
-    // Of its own stage it may have sent two different batches over the head.
-    for (const NodeId node : result.quarantined) {
-      EXPECT_EQ(ToNumber(node), forger + 2) << "seed " << seed << ": an honest one is blamed";
+  for (const Lie lie : {Lie::kForgery, Lie::kTamper}) {
+    std::uint64_t caught = 0;
+    for (std::uint64_t seed = 1; seed <= Seeds() / 8 + 1; ++seed) {
+      const auto forger = static_cast<std::uint32_t>(seed % 4);
+      const AuditRunResult result =
+          Run({.seed = seed, .audit = 0.2, .liar = forger, .lie = lie, .chance = 0.05});
+      EXPECT_EQ(result.failure, "") << seed;
+      // Of its own stage it may have sent two different batches over the head.
+      for (const NodeId node : result.quarantined) {
+        EXPECT_EQ(ToNumber(node), forger + 2) << "seed " << seed << ": an honest one is blamed";
+      }
+      EXPECT_TRUE(result.tokens >= 2000 || !result.quarantined.empty()) << seed;
+      caught += result.quarantined.empty() ? 0 : 1;
     }
-    EXPECT_TRUE(result.tokens >= 2000 || !result.quarantined.empty()) << seed;
+    std::cout << "lie " << static_cast<int>(lie) << ": " << caught << " found out\n";
   }
 }
 

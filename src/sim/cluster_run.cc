@@ -143,6 +143,12 @@ class HeadProgram final : public Program {
     }
   }
 
+  ~HeadProgram() override {
+    if (coordinator_->audits().excuses > 0) witness_.Fail("an honest node needed an excuse");
+  }
+  HeadProgram(const HeadProgram&) = delete;
+  HeadProgram& operator=(const HeadProgram&) = delete;
+
   const coordinator::Lines& lines() const { return coordinator_->lines(); }
 
  private:
@@ -360,6 +366,7 @@ ClusterRunResult RunCluster(const ClusterRunOptions& options, const ToyModel& mo
       }
     }
   }
+  if (world.IsRunning(kHead)) world.Crash(kHead, Death::kKilled);  // It says what it has seen.
   result.failure = witness.failure;
   result.waits = witness.waits;
   result.trace_hash = world.trace_hash();

@@ -78,8 +78,8 @@ class Head final : public Program {
  public:
   Head(const Surroundings& around, std::int64_t stop, std::size_t workers, std::uint64_t batch,
        SlowKeeper& keeper) {
-    train::ChiefOptions options{.pool =
-                                    *train::SamplePool::Restore(kRecords, /*shuffle=*/true, 1, {})};
+    train::SamplePool pool = *train::SamplePool::Restore(kRecords, /*shuffle=*/true, 1, {});
+    train::ChiefOptions options{.pool = std::move(pool)};
     options.job.set_batch(batch);
     options.job.set_records(kRecords);
     options.job.set_shuffle(true);

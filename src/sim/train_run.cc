@@ -162,8 +162,9 @@ class HeadProgram final : public Program {
       : witness_(witness), keeper_(witness, around) {
     const TrainRunOptions& run = witness.options;
     witness.GoBack();
-    train::ChiefOptions options{
-        .pool = *train::SamplePool::Restore(run.records, run.shuffle, run.seed, witness.pool)};
+    train::SamplePool pool =
+        *train::SamplePool::Restore(run.records, run.shuffle, run.seed, witness.pool);
+    train::ChiefOptions options{.pool = std::move(pool)};
     options.job.set_batch(run.batch);
     options.job.set_seed(run.seed);
     options.job.set_records(static_cast<std::uint64_t>(run.records));

@@ -67,6 +67,13 @@ void Compress(State& state, const std::byte* block, std::uint64_t count, bool la
   for (std::size_t i = 0; i < state.size(); ++i) state[i] ^= v[i] ^ v[i + 8];
 }
 
+std::uint64_t First(std::span<const std::byte> bytes) {
+  const Blake2s hash = HashBytes(bytes);
+  std::uint64_t first = 0;
+  std::memcpy(&first, hash.data(), sizeof(first));
+  return first;
+}
+
 }  // namespace
 
 Blake2s HashBytes(std::span<const std::byte> bytes) {
@@ -86,11 +93,15 @@ Blake2s HashBytes(std::span<const std::byte> bytes) {
   return hash;
 }
 
-std::uint64_t RowHash(std::span<const std::uint16_t> row) {
-  const Blake2s hash = HashBytes(std::as_bytes(row));
-  std::uint64_t first = 0;
-  std::memcpy(&first, hash.data(), sizeof(first));
-  return first;
+std::uint64_t RowHash(std::span<const std::uint16_t> row) { return First(std::as_bytes(row)); }
+
+std::uint64_t PlanHash(const Batch& batch) {
+  std::vector<std::uint64_t> plan = {batch.epoch, batch.step, batch.last, batch.runs.size()};
+  for (const Run& run : batch.runs) {
+    plan.insert(plan.end(), {run.sequence, run.begin, run.count, run.wanted});
+  }
+  plan.insert(plan.end(), batch.over.begin(), batch.over.end());
+  return First(std::as_bytes(std::span(plan)));
 }
 
 std::vector<std::uint64_t> RowHashes(std::span<const std::uint16_t> rows, std::size_t dim) {

@@ -4,6 +4,9 @@
 // they know no library: 8 us for a row of 2,048 numbers on the build machine, against milliseconds
 // for computing it. Files are hashed by os/sha256.h.
 //
+// A batch also says which rows these are, and how far it goes. Stages pass that on as the head made
+// it: the hash of it tells whether they did.
+//
 // Pure functions; thread-safe.
 #pragma once
 
@@ -12,6 +15,8 @@
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "wire/batch.h"
 
 namespace shoal::wire {
 
@@ -23,5 +28,8 @@ std::uint64_t RowHash(std::span<const std::uint16_t> row);
 
 // Of each row of `rows`. REQUIRES: they are whole rows of `dim` > 0 numbers.
 std::vector<std::uint64_t> RowHashes(std::span<const std::uint16_t> rows, std::size_t dim);
+
+// Of what a batch says beside its rows.
+std::uint64_t PlanHash(const Batch& batch);
 
 }  // namespace shoal::wire

@@ -226,7 +226,7 @@ void Chief::Next() {
   const bool all_rest = !dealt.ok();
   const bool some_are_here = !in_step.empty() || !crew_.In(Mate::State::kReady).empty();
   if (all_rest && some_are_here && !std::exchange(told_of_rest_, true)) {
-    Say("all devices rest, because of battery, heat or hours: training waits for one");
+    Say("all devices rest or are left out (battery, heat, hours, conduct): training waits for one");
   }
   if (!all_rest && std::exchange(told_of_rest_, false)) Say("training goes on");
   std::map<NodeId, std::int64_t> shares;
