@@ -2,12 +2,16 @@
 """Layers leave a node that gets slow, in the middle of an answer.
 
 A head and some agents, real processes over TLS, with a made-up model whose layers take a
-millisecond or two. While answers run, one agent is held to 30 % of a CPU by stopping it for 7 of
-every 10 ms; nobody tells the head. Measured are the seconds until layers have moved, and the
-tokens/s afterwards against those of a cluster in which that agent was as slow from its start on.
-Every answer must be what one device gives.
+millisecond or two. While answers run, one agent is held to 30 % of the time: by its limit (`shoal
+nodes set --duty 0.3`, which the head passes on and does not plan with), or, with --by stops, by
+stopping it for 7 of every 10 ms. Measured are the seconds until layers have moved, and the tokens/s
+afterwards against those of a cluster whose plan was made for these speeds: that agent was as slow
+from its start on, and its profile says so. Every answer must be what one device gives.
 
-  slow_node.py SHOAL TOKENIZER [--rounds 3] [--ratio 0.85] [--within 10]
+  slow_node.py SHOAL TOKENIZER [--by stops] [--rounds 3] [--ratio 0.85] [--within 10]
+
+Stops while a node has nothing to do are not seen by it: with few users on a fast machine it looks
+less slow than it is, and layers move late.
 
 TOKENIZER: a GGUF file of llama's kind with a small vocabulary, as zoo/bard/bard-q8_0.gguf.
 """
@@ -172,14 +176,51 @@ def layers(cluster):
     return {node["label"]: (node["layer_begin"], node["layer_end"]) for node in nodes}
 
 
-def start(options, model, braked):
+class Limit:
+    """Lets an agent compute for a share of the time only."""
+
+    def __init__(self, cluster, label):
+        self.cluster = cluster
+        listed = json.loads(cluster.run("nodes", "ls", "--json", "--dir", cluster.root / "head"))
+        self.node = next(n["id"] for n in listed["nodes"] if n["label"] == label)
+        self.over = threading.Event()
+
+    def start(self):
+        self.cluster.run("nodes", "set", str(self.node), "--duty", str(SHARE), "--dir",
+                         self.cluster.root / "head")
+
+    def join(self):
+        pass
+
+
+def brake_of(options, cluster):
+    if options.by == "stops":
+        return Brake(cluster.agents[options.nodes])
+    return Limit(cluster, f"node-{options.nodes}")
+
+
+def slow_profile(profile):
+    """A kept profile, as slow: two numbers of protobuf's kind 1, in fields 1 and 2."""
+    assert profile[0] == 0x09 and profile[9] == 0x11 and len(profile) == 18, profile
+    speeds = [struct.unpack_from("<d", profile, at)[0] * SHARE for at in (1, 10)]
+    return struct.pack("<BdBd", 0x09, speeds[0], 0x11, speeds[1])
+
+
+def start(options, model, braked, profile=None):
     """A cluster that answers; `braked`: its last agent is slow from its start on."""
     brakes = []
 
     class Shelf(Cluster):
         def start_agent(self, i, *invitation):
+            if braked and options.by == "duty":
+                folder = self.root / f"node-{i}"
+                folder.mkdir(mode=0o700, exist_ok=True)
+                name, kept = profile
+                (folder / name).write_bytes(slow_profile(kept) if i == options.nodes else kept)
+                if i == options.nodes:
+                    invitation = (*invitation, "--duty", str(SHARE))
             super().start_agent(i, *invitation)
-            if braked and i == options.nodes:
+            if braked and options.by == "stops" and i == options.nodes:
                 brakes.append(Brake(self.agents[i]))
                 brakes[-1].start()
 
@@ -190,7 +231,8 @@ def start(options, model, braked):
 
 
 def run_slowed(options, model, right):
-    """tokens/s before, seconds until layers moved, tokens/s after it; and what was wrong."""
+    """tokens/s before, seconds until layers moved, tokens/s after it, an agent's profile; and what
+    was wrong."""
     cluster, _ = start(options, model, False)
     reader = Reader(cluster.http, right)
     try:
@@ -198,7 +240,7 @@ def run_slowed(options, model, right):
         time.sleep(4)
         before = reader.rate(options.seconds)
         held = layers(cluster)
-        brake = Brake(cluster.agents[options.nodes])
+        brake = brake_of(options, cluster)
         brake.start()
         begin = time.monotonic()
         while layers(cluster) == held and time.monotonic() - begin < 60:
@@ -212,14 +254,15 @@ def run_slowed(options, model, right):
         brake.join()
         log = (cluster.root / "log").read_text()
         print("\n".join(line for line in log.splitlines() if "as long as it promised" in line))
-        return before, moved, after, reader.wrong
+        kept = next((cluster.root / "node-1").glob("profile-*"))
+        return before, moved, after, (kept.name, kept.read_bytes()), reader.wrong
     finally:
         cluster.close()
 
 
-def run_planned(options, model, right):
+def run_planned(options, model, right, profile):
     """tokens/s of a cluster that knows from the start."""
-    cluster, brakes = start(options, model, True)
+    cluster, brakes = start(options, model, True, profile)
     reader = Reader(cluster.http, right)
     try:
         reader.start()
@@ -239,6 +282,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("shoal")
     parser.add_argument("tokenizer")
+    parser.add_argument("--by", choices=["duty", "stops"], default="duty")
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10, help="of every measurement")
@@ -258,8 +302,8 @@ def main():
                                f"--tokens {TOKENS} --temperature 0 --json")
             right[prompt] = json.loads(process.read())["text"]
         for i in range(options.rounds):
-            before, moved, after, wrong = run_slowed(options, model, right)
-            planned, wrong_too = run_planned(options, model, right)
+            before, moved, after, profile, wrong = run_slowed(options, model, right)
+            planned, wrong_too = run_planned(options, model, right, profile)
             failures += wrong + wrong_too
             moves.append(moved)
             ratios.append(after / planned if planned else 0)
