@@ -67,14 +67,7 @@ NodeCare::NodeCare()
                 {CareState::kPaused, Latch(kHeatPatience)},
                 {CareState::kThrottled, Latch(kPatience)}}} {}
 
-void NodeCare::SetWishes(const wire::pb::Wishes& wishes) {
-  wishes_.only_charging = wishes.only_charging();
-  wishes_.hours.reset();
-  if (wishes.hours_begin() <= kMinutesPerDay && wishes.hours_end() <= kMinutesPerDay) {
-    wishes_.hours =
-        DayHours{static_cast<int>(wishes.hours_begin()), static_cast<int>(wishes.hours_end())};
-  }
-}
+void NodeCare::SetWishes(const wire::pb::Wishes& wishes) { wishes_ = wire::ReadWishes(wishes); }
 
 void NodeCare::SetRules(const WorkRules& rules) {
   rules_ = rules;

@@ -42,7 +42,6 @@ class NodeCare {
  public:
   NodeCare();
 
-  // From 0 to 24 hours; others are taken for always.
   void SetWishes(const wire::pb::Wishes& wishes);
   // Counts from the next Judge on: what former rules demanded is over. REQUIRES: CheckWorkRules.
   void SetRules(const WorkRules& rules);

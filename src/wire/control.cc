@@ -33,4 +33,13 @@ Frame Encode(const pb::ToNode& message) { return EncodeMessage(message); }
 Result<pb::ToHead> DecodeToHead(const Frame& frame) { return DecodeMessage<pb::ToHead>(frame); }
 Result<pb::ToNode> DecodeToNode(const Frame& frame) { return DecodeMessage<pb::ToNode>(frame); }
 
+WorkRules ReadWishes(const pb::Wishes& wishes) {
+  WorkRules rules{.only_charging = wishes.only_charging()};
+  if (wishes.hours_begin() <= kMinutesPerDay && wishes.hours_end() <= kMinutesPerDay) {
+    rules.hours =
+        DayHours{static_cast<int>(wishes.hours_begin()), static_cast<int>(wishes.hours_end())};
+  }
+  return rules;
+}
+
 }  // namespace shoal::wire

@@ -13,15 +13,6 @@ constexpr double kWattsMax = 100'000;
 constexpr Duration kBan = std::chrono::seconds(30);
 constexpr unsigned kBanDoublesMax = 4;
 
-WorkRules ReadWishes(const wire::pb::Wishes& wishes) {
-  WorkRules rules{.only_charging = wishes.only_charging()};
-  if (wishes.hours_begin() <= kMinutesPerDay && wishes.hours_end() <= kMinutesPerDay) {
-    rules.hours =
-        DayHours{static_cast<int>(wishes.hours_begin()), static_cast<int>(wishes.hours_end())};
-  }
-  return rules;
-}
-
 }  // namespace
 
 Mate& Crew::Add(NodeId node, const wire::pb::NodeHello& hello) {
@@ -29,7 +20,7 @@ Mate& Crew::Add(NodeId node, const wire::pb::NodeHello& hello) {
   mate = {};
   if (wire::IsPlainText(hello.name())) mate.name = hello.name();
   mate.address = hello.address();
-  mate.wishes = ReadWishes(hello.wishes());
+  mate.wishes = wire::ReadWishes(hello.wishes());
   return mate;
 }
 
