@@ -72,7 +72,8 @@ void Replica::OnBatch(NodeId from, wire::Batch batch) {
     return Break({Code::kCorruption, "more batches came back than were sent"});
   }
   const Flight& expected = flights_[returned_.size()];
-  // Of whatever others say that it is, the last stage that it was sent through has not said it.
+  // From a stage in the middle, about a batch that nobody expects now: it has no say in that. About
+  // the expected one it has: somebody before it has cut its way short.
   if (batch.last + 1 != StagesOf(expected).size() && batch.step != expected.step) return;
   if (!IsAnswerTo(expected, batch)) {
     return Break({Code::kCorruption, "a batch came back that was not sent, or in another order"});
